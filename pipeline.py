@@ -88,7 +88,7 @@ STEPS = (
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
     Step("optimized", "transforms.graph_reroll", "what derivatives are used for is repeated, too: the updates of parameters"),
-    Step("optimized", "transforms.graph_block", "large factorizations, each distinct one once, become small ones and products"),
+    Step("optimized", "transforms.graph_gram", "symmetric products are computed up to the diagonal; large ones alone"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
     Step("optimized", "transforms.graph_cse", "and those more equal values"),
     Step("optimized", "lowering.graph_pack_dots", "products by words: after rules, which know products as such"),

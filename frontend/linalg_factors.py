@@ -442,9 +442,9 @@ def eigvals(a: Any) -> Any:
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """`np.linalg.svd`: `U, S, Vh` with `a = U * S @ Vh`, singular values in descending order; `S` alone without `compute_uv`.
 
-    By QR and Jacobi rotations, so that small singular values of matrices with graded columns are accurate, too. The derivative
-    needs distinct singular values that are not 0, and `full_matrices=False` for matrices that are not square. `hermitian` says
-    that `a` is symmetric or Hermitian. NaN and infinities give NaN.
+    By reflectors and QR steps: values differ from exact ones by a few units of rounding of the largest. The derivative needs
+    distinct singular values that are not 0, and `full_matrices=False` for matrices that are not square. `hermitian` says that
+    `a` is symmetric or Hermitian. NaN and infinities give NaN.
 
     Raises:
         ShapeError: no matrices.

@@ -551,6 +551,17 @@ def _hessenberg(x: np.ndarray) -> Sequence[np.ndarray]:
     return [np.triu(x / 64, -1) + np.diag(4.0 + np.arange(n))]
 
 
+def _reflectors(x: np.ndarray) -> Sequence[np.ndarray]:
+    """Columns of squared length 2 that begin on the diagonal."""
+    v = np.tril(x / 64) + np.eye(*x.shape[-2:], dtype=x.dtype)
+    return [v * np.sqrt(2 / np.sum(np.square(np.abs(v)), axis=-2, keepdims=True)).astype(v.dtype)]
+
+
+def _planes_of_reflectors(x: np.ndarray, y: np.ndarray) -> Sequence[np.ndarray]:
+    (v,) = _reflectors(x + 1j * y)
+    return [np.ascontiguousarray(v.real), np.ascontiguousarray(v.imag)]
+
+
 def _matrices() -> Iterator[Row]:
     """Stacks of none and of some matrices, of no, one and more elements, as many as a vector and one more, tall and wide."""
     square = ("5x5x", "0x0x", "1x1x", "2x2x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x", "1x2x1x1x2x1x3x3x")
@@ -560,14 +571,17 @@ def _matrices() -> Iterator[Row]:
     for size, element in _at_times(square, FLOATS, 1):
         yield Row("cholesky", (size + element,), prepare=_positive, **near)
         yield Row("eigh", (size + element,), prepare=_separated, **vectors)
-        yield Row("orthogonalize", (size + element,), prepare=_graded, **vectors)
+        for mode in ("values", "vectors"):
+            yield Row("square_svd", (size + element,), {"mode": mode}, prepare=_graded, **vectors)
         yield Row("det", (size + element,), prepare=_separated, **near | {"ulp": 4 * SUM})
     for element in FLOATS:
         yield Row("cholesky", ("2x5x5x" + element,), **near)  # not definite
     for element in COMPLEX:
         yield Row("cholesky", ("2x3x3x" + element,), prepare=_positive, **near)
-        for op in ("lu", "householder", "det", "eigh", "orthogonalize"):
+        for op in ("lu", "householder", "det", "eigh"):
             yield Row(op, ("3x3x" + element,), prepare=_separated, **vectors)
+        yield Row("square_svd", ("3x3x" + element,), {"mode": "vectors"}, prepare=_graded, **vectors)
+        yield Row("householder_product", ("4x3x" + element,), {"columns": 4}, prepare=_reflectors, **near)
         for op in ("qr", "svd"):
             yield Row(op, ("3x2x" + element,), {"mode": "reduced"}, prepare=_graded, **vectors)
         part = ELEMENTS[element].element_type.name
@@ -595,11 +609,17 @@ def _matrices() -> Iterator[Row]:
     yield Row("eig", ("2x3x3xf64",), {"mode": "vectors"}, prepare=lambda x: [x / 64 + turned], **vectors)
     yield Row("schur", ("2x5x5xf64",), {"form": "hessenberg"}, prepare=_graded, **vectors)
     yield Row("eig", ("4x4xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_hessenberg(x), np.triu(y) / 16], **vectors)
-    for op in ("lu", "householder", "eigh", "orthogonalize"):
+    for op in ("lu", "householder", "eigh"):
         yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices
+    yield Row("square_svd", ("3x3xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_graded(x), y / 64], **vectors)
+    yield Row("householder_product", ("3x2xf32",) * 2, {"columns": 2}, prepare=_planes_of_reflectors, **near)
     for size, element in _at_times(both, FLOATS, 1):
         yield Row("lu", (size + element,), prepare=_graded, **near)
         yield Row("householder", (size + element,), prepare=_graded, **near)
+        rows, count = (int(n) for n in size.split("x")[-3:-1])
+        if rows >= count:
+            for columns in {rows, count}:
+                yield Row("householder_product", (size + element,), {"columns": columns}, prepare=_reflectors, **near)
         for mode in ("reduced", "complete"):
             yield Row("qr", (size + element,), {"mode": mode}, prepare=_graded, **near)
             # with a vector more than there are values it may be of either sign
@@ -876,7 +896,13 @@ def _fft() -> Iterator[Row]:
         for element, direction in zip(COMPLEX, ways if k % 2 else ways[::-1], strict=True):
             props = {"dim": dim, "direction": direction}
             yield Row("fft", (shape + element,), props, ulp=APPROXIMATE, scale=_magnitudes, edges="none")
-    for shape, radices, roots in (("1x8x1x", (4, 2), 6), ("2x6x33x", (3, 2), 4), ("3x31x2x", (31,), 1), ("0x4x1x", (4,), 1)):
+    for shape, radices, roots in (
+        ("1x8x1x", (4, 2), 6),
+        ("2x6x33x", (3, 2), 4),
+        ("3x31x2x", (31,), 1),
+        ("0x4x1x", (4,), 1),
+        ("2x43x3x", (43,), 1),
+    ):
         for element, direction in zip(FLOATS, ways, strict=True):
             operands = (shape + element, shape + element, f"2x{roots}x" + element)
             more: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 64 * _magnitudes(*x), "edges": "none", "zeros": False}

@@ -1,6 +1,6 @@
 """Plans of Fourier transforms: which passes, in which order, over which memory.
 
-* A length whose prime factors are at most 31 is a transform by passes: one `graph.butterflies`.
+* A length whose prime factors are at most 43 is a transform by passes: one `graph.butterflies`.
 * If it is long and there is nothing beside it, it is two of half the digits, each over columns that fit into a cache, with
   products by roots between them (Bailey, FFTs in external or hierarchical memory, 1990).
 * Any other length is a convolution of powers of 2 (Bluestein, 1970).
@@ -22,7 +22,7 @@ from ..dialects.graph.fft import roots_of_unity, table
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ._complex_arithmetic import Parts, multiply
 
-MOST_PRIME = 31
+MOST_PRIME = 43
 ROW = 1 << 14
 """The longest row that is transformed by itself: its parts, twice, are in the second cache."""
 

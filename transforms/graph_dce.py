@@ -9,8 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from ..dialects.graph.base import GraphOp
+from ..dialects.graph.builder import GraphBuilder
 from ._prune import Cuts, prune_block
 from .graph_inline import drop_unused_functions
 
@@ -23,6 +26,13 @@ def dce_block(block: Block) -> None:
                 dce_block(inner)
         if op.results and all(r.first_use is None for r in op.results) and not op.has_trait(IsTerminator):
             if is_side_effect_free(op):
+                op.detach()
+                op.erase()
+        elif isinstance(op, GraphOp):
+            found = op.without_unused(GraphBuilder(InsertPoint.before(op), op.location))
+            if found is not None:
+                for old, new in zip(op.results, found, strict=False):
+                    old.replace_all_uses_with(new)
                 op.detach()
                 op.erase()
 

@@ -34,7 +34,6 @@ from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
 from ._complex_arithmetic import Parts
 from ._functions import error_at, named_functions
-from .graph_block import split
 
 LINEAR = frozenset(
     (
@@ -213,25 +212,25 @@ class _Splitter:
         while inner is not None and inner is not op:
             made.append(inner)
             inner = inner.next_op
+        results = list(zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True))
+        for old, new in results:
+            if not _is_complex(new):  # before what makes it is split, which replaces it
+                old.replace_all_uses_with(new)
         for part in made:
             if has_complex(part):
                 self.b = GraphBuilder(InsertPoint.before(part), op.location)
                 self._op(part)
                 self.done.append(part)
-        for old, new in zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True):
+        for old, new in results:
             if _is_complex(new):
                 self.parts[old] = self.parts[new]
                 if new in self.pairs:
                     self.pairs[old] = self.pairs[new]
-            else:
-                old.replace_all_uses_with(new)
         self.b = GraphBuilder(InsertPoint.before(op), op.location)
         return True
 
     def _matrices(self, op: MatrixOp) -> None:
-        """A factorization, of planes; a large one by halves, while complex numbers are still whole."""
-        if self._by(op, lambda b: split(b, op)):
-            return
+        """A factorization, of planes."""
         operands = [self.parts[o][k] for k in range(2) for o in op.operands]
         new = type(op).make(operands, op.properties)
         self.b.insert(new)

@@ -15,7 +15,7 @@ from .base import OPS
 FAMILIES = (
     *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
-    *("index", "scan", "sort", "top_k", "factor", "orthogonal", "eigh", "svd", "schur", "eig", "solving"),
+    *("index", "scan", "sort", "top_k", "factor", "orthogonal", "eigh", "bidiagonal", "svd", "schur", "eig", "solving"),
     *("attention", "autodiff", "collective", "custom", "control", "conditional", "effects", "kernel", "words"),
 )
 

@@ -245,6 +245,10 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         equations = self.equations()
         return equations[0] if len(equations) == 1 and equations[0].write is None else None
 
+    def without_unused(self, b: Any) -> Sequence[SSAValue] | None:
+        """The first results, computed without those that nobody uses, where that is less work; else None (`graph-dce`)."""
+        return None
+
     def nest(self, b: Any) -> None:
         """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")

@@ -95,7 +95,7 @@ class EighOp(MatrixOp):
             f.store(f.const(0), a, [i.index, j.index])
         scale, is_finite = self._scaled(b, m, n, a)
         self._tridiagonal(b, n, f, a, vectors, d, e)
-        self._transformation(b, n, f, a, vectors)
+        multiplied_out(b, n, f, a, vectors, 1)
         self._steps(b, n, f.part, is_finite, vectors, d, e)
         with b.loop(n) as i:
             phase = phase_of(f, n, lambda j: f.load(vectors, [i.index, j]))
@@ -165,50 +165,20 @@ class EighOp(MatrixOp):
         b.store(b.load(a[0], [n - 1, n - 1]), d, [n - 1])
         b.store(f.number(0), e, [n - 1])
 
-    def _transformation(self, b: Any, n: int, f: Field, q: Element, rows: Element) -> None:
-        """The product of the reflectors that the rows of `rows` hold; transposed into `rows`, whose rows are then vectors."""
-        zero, one = f.const(0), f.const(1)
-        width, lanes = shape_of(q[0])[-1], b.target.lanes(width_of(f.part))
-        sums = f.local((width,), "sums")
-        with b.loop(n) as i, b.loop(width) as j:
-            same = b.scalar.cmp("eq", b.position(i.index), b.position(j.index))
-            f.store(f.select(same, one, zero), q, [i.index, j.index])
-        with b.loop(n - 1, "seq") as step:
-            k = step.index * -1 + (n - 2)
-            begin = (k + 1) // lanes * lanes  # zeros stand before `k + 1`
-            with b.loop(width, lower=begin) as j:
-                f.store(zero, sums, [j.index])
-            with b.loop(n, "seq", lower=k + 1) as i:
-                factor = f.load(rows, [k, i.index])
-                with b.loop(width, lower=begin) as j:
-                    term = f.conj_mul(factor, f.load(q, [i.index, j.index]))
-                    f.store(f.add(f.load(sums, [j.index]), term), sums, [j.index])
-            if f.is_complex:
-                tau = tau_of(f, f.load(rows, [k, k + 1]))
-                with b.loop(n, lower=k + 1) as j:
-                    f.store(f.mul(tau, f.load(sums, [j.index])), sums, [j.index])
-            with b.loop(n, lower=k + 1) as i:
-                factor = f.load(rows, [k, i.index])
-                with b.loop(width, lower=begin) as j:
-                    change = f.mul(factor, f.load(sums, [j.index]))
-                    f.store(f.sub(f.load(q, [i.index, j.index]), change), q, [i.index, j.index])
-        with b.loop(n) as i, b.loop(n) as j:
-            f.store(f.load(q, [j.index, i.index]), rows, [i.index, j.index])
-
     def _steps(self, b: Any, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
         """QL steps until nothing is left beside the diagonal; the first eigenvalue that is not found yet is carried.
 
         The rotations of several steps are kept, and then applied to blocks of columns that the first-level cache holds.
         """
-        rotations = _Rotations(b, n, element, rows)
+        rotations = Rotations(b, n, element, rows)
         start, stop = b.position(0), b.position(n - 1)
-        turns = -(-MOST_STEPS * n // _STEPS_AT_ONCE)
+        turns = -(-MOST_STEPS * n // STEPS_AT_ONCE)
         most = b.scalar.select(is_finite, b.position(turns), start)
         with b.loop(b.index_of(most), "seq", inits=[start]) as turn:
             (first,) = turn.carried
 
             def steps(first: SSAValue = first) -> Sequence[SSAValue]:
-                with b.loop(_STEPS_AT_ONCE, "seq", inits=[first]) as step:
+                with b.loop(STEPS_AT_ONCE, "seq", inits=[first]) as step:
                     step.give(self._step(b, n, element, step.carried[0], d, e, rotations, step.index))
                 rotations.apply()
                 return step.results
@@ -217,7 +187,7 @@ class EighOp(MatrixOp):
         rotations.finish(rows)
 
     def _step(
-        self, b: Any, n: int, element: Any, low_value: SSAValue, d: SSAValue, e: SSAValue, rotations: _Rotations, number: Any
+        self, b: Any, n: int, element: Any, low_value: SSAValue, d: SSAValue, e: SSAValue, rotations: Rotations, number: Any
     ) -> SSAValue:
         """One step on the block that begins at `low_value`, or none where that is found already; where the next one begins."""
         zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
@@ -267,26 +237,65 @@ class EighOp(MatrixOp):
         return b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value)
 
 
-_STEPS_AT_ONCE = 32
+def multiplied_out(b: Any, n: int, f: Field, q: Element, rows: Element, offset: int, *, reverse: bool = False) -> None:
+    """The product of reflectors, the rows of `rows`, as rows in their place: row `i` is column `i` of the product.
+
+    Args:
+        q: memory of the same size, with rows of whole vectors.
+        offset: vector `k` begins at element `k + offset`.
+        reverse: whether the last column comes first.
+    """
+    zero, one = f.const(0), f.const(1)
+    width, lanes = shape_of(q[0])[-1], b.target.lanes(width_of(f.part))
+    sums = f.local((width,), "sums")
+    with b.loop(n) as i, b.loop(width) as j:
+        same = b.scalar.cmp("eq", b.position(i.index), b.position(j.index))
+        f.store(f.select(same, one, zero), q, [i.index, j.index])
+    with b.loop(n - offset, "seq") as step:
+        k = step.index * -1 + (n - offset - 1)
+        first = k + offset
+        begin = first // lanes * lanes  # zeros stand before `first`
+        with b.loop(width, lower=begin) as j:
+            f.store(zero, sums, [j.index])
+        with b.loop(n, "seq", lower=first) as i:
+            factor = f.load(rows, [k, i.index])
+            with b.loop(width, lower=begin) as j:
+                term = f.conj_mul(factor, f.load(q, [i.index, j.index]))
+                f.store(f.add(f.load(sums, [j.index]), term), sums, [j.index])
+        if f.is_complex:
+            tau = tau_of(f, f.load(rows, [k, first]))
+            with b.loop(n, lower=first) as j:
+                f.store(f.mul(tau, f.load(sums, [j.index])), sums, [j.index])
+        with b.loop(n, lower=first) as i:
+            factor = f.load(rows, [k, i.index])
+            with b.loop(width, lower=begin) as j:
+                change = f.mul(factor, f.load(sums, [j.index]))
+                f.store(f.sub(f.load(q, [i.index, j.index]), change), q, [i.index, j.index])
+    with b.loop(n) as i, b.loop(n) as j:
+        row = i.index * -1 + (n - 1) if reverse else i.index
+        f.store(f.load(q, [j.index, i.index]), rows, [row, j.index])
+
+
+STEPS_AT_ONCE = 32
 """QL steps whose rotations are applied together."""
 _COLUMNS = 32
 """Columns of a block: of 256 rows of f32 it fits the first-level cache."""
 
 
-class _Rotations:
+class Rotations:
     """Rotations of neighbouring rows of a matrix, those of several steps after one another.
 
     A step rotates rows `high - 1` and `high`, then those before, down to `low`: a row that is rotated twice stays in registers,
     and blocks of columns are independent.
     """
 
-    def __init__(self, b: Any, n: int, element: Any, rows: Element):
+    def __init__(self, b: Any, n: int, element: Any, rows: Element, of: str = ""):
         self.b, self.n, self.element, self.count = b, n, element, -(-n // _COLUMNS)
         self.cosines, self.sines = (
-            b.local((_STEPS_AT_ONCE, n), element, "scratch", name=name) for name in ("cosines", "sines")
+            b.local((STEPS_AT_ONCE, n), element, "scratch", name=of + name) for name in ("cosines", "sines")
         )
-        self.lows, self.highs = (b.local((_STEPS_AT_ONCE,), i32, "scratch", name=name) for name in ("lows", "highs"))
-        self.blocks = [b.local((self.count, n, _COLUMNS), element, "scratch", name=f"columns{k}") for k in range(len(rows))]
+        self.lows, self.highs = (b.local((STEPS_AT_ONCE,), i32, "scratch", name=of + name) for name in ("lows", "highs"))
+        self.blocks = [b.local((self.count, n, _COLUMNS), element, "scratch", name=f"{of}columns{k}") for k in range(len(rows))]
         zero = b.scalar.const(0, element)
         for plane, block in zip(rows, self.blocks, strict=True):
             with b.loop(self.count) as part, b.loop(n) as i:
@@ -315,7 +324,7 @@ class _Rotations:
         """Apply the rotations of all steps."""
         b = self.b
         for block in self.blocks:
-            with b.loop(self.count) as part, b.loop(_STEPS_AT_ONCE, "seq") as step:
+            with b.loop(self.count) as part, b.loop(STEPS_AT_ONCE, "seq") as step:
                 low_value, high_value = (b.scalar.convert(b.load(x, [step.index]), index) for x in (self.lows, self.highs))
                 low, high = b.index_of(low_value), b.index_of(high_value)
                 count = b.index_of(b.scalar.sub(high_value, low_value))

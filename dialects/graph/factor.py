@@ -1,7 +1,7 @@
 """Triangular factors of matrices, the last two dims of an operand: `cholesky`, `lu`, and `triangular_solve`.
 
-The loops are the unblocked algorithms, with neighbours along rows of memory innermost; `graph-block` makes products of large
-ones (`transforms/graph_block.py`).
+The loops are the unblocked algorithms, with neighbours along rows of memory innermost; those for large matrices are in
+`blocked.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
+from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
 from .field import Element, Field
 from .matrices import (
     Matrices,
@@ -93,25 +94,16 @@ class CholeskyOp(MatrixOp):
         return (y,)
 
     def loops(self, b: Any, m: Matrices) -> None:
-        # the adjoint of the factor, whose rows are contiguous: each one, once it is complete, is subtracted from those below
         n, f = self.shape()[-1], m.field
+        if is_large(m, n):
+            blocked_cholesky(b, m, n)
+            return
+        # the adjoint of the factor, whose rows are contiguous
         u = f.local((n, n), "factor")
         with b.loop(n) as i, b.loop(n, lower=i.index) as j:
             f.store(f.conj(m.read(0, j.index, i.index)), u, [i.index, j.index])
-        with b.loop(n, "seq", inits=[f.number(1)]) as k:
-            pivot = f.load(u, [k.index, k.index])[0]
-            root = b.scalar.unary("sqrt", pivot)
-            f.store(f.of_real(root), u, [k.index, k.index])
-            with b.loop(n, lower=k.index + 1) as j:
-                at = [k.index, j.index]
-                f.store(f.shrink(f.load(u, at), root), u, at)
-            with b.loop(n, lower=k.index + 1) as i:
-                factor = f.load(u, [k.index, i.index])
-                with b.loop(n, lower=i.index) as j:
-                    at = [i.index, j.index]
-                    f.store(f.sub(f.load(u, at), f.conj_mul(factor, f.load(u, [k.index, j.index]))), u, at)
-            k.give(b.scalar.min(k.carried[0], pivot))
-        holds = b.scalar.cmp("gt", k.results[0], f.number(0))
+        least = cholesky_steps(f, u, n, n, f.number(1))
+        holds = b.scalar.cmp("gt", least, f.number(0))
         zero, nan = f.const(0), f.of_real(f.number(float("nan")))
         with b.loop(n) as i, b.loop(n) as j:
             inside = b.scalar.cmp("le", b.position(j.index), b.position(i.index))
@@ -227,6 +219,9 @@ class TriangularSolveOp(MatrixOp):
         def of_matrix(i: Any, k: Any) -> Element:
             return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
 
+        if is_large(m, n):
+            blocked_solve(b, m, n, columns, of_matrix, row, has_diagonal=self.diagonal.data == "given")
+            return
         with b.loop(columns) as j, b.loop(n, "seq") as i:
             known = f.sum(i.index, lambda k: f.mul(of_matrix(i.index, k), m.load(0, row(k), j.index)))
             rest = f.sub(m.read(1, row(i.index), j.index), known)
@@ -336,6 +331,9 @@ class LuOp(MatrixOp):
 
     def loops(self, b: Any, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
+        if is_large(m, rows, columns):
+            blocked_lu(b, m, rows, columns, lambda column, k: self._pivot(b, m.field, column, k))
+            return
         f = m.field
         m.start(0, 0)
         # a column beside the others is what vectors hold; in lanes it is one in any case

@@ -58,7 +58,7 @@ def _require_direction(direction: str) -> None:
 class FftOp(GraphOp):
     """The discrete Fourier transform along a dim: `y[k] = sum_j x[j] * exp(-2 pi i j k / n)`; inverse with a plus, not scaled.
 
-    Cost: O(n log n) for every n; those with a prime factor above 31 take three transforms of powers of 2 (Bluestein).
+    Cost: O(n log n) for every n; those with a prime factor above 43 take three transforms of powers of 2 (Bluestein).
 
     ```mlir
     %y = graph.fft %x along 1 forward : tensor<3x8xcomplex<f32>>
@@ -184,6 +184,13 @@ class Butterfly:
         c = self.b.const(factor, self.element)
         return self.b.mul(x[0], c), self.b.mul(x[1], c)
 
+    def add_scaled(self, x: Number, y: Number, factor: float) -> Number:
+        """`x + factor * y`."""
+        if not self.has_fma:
+            return self.add(x, self.scale(y, factor))
+        c = self.b.const(factor, self.element)
+        return self.b.fma(y[0], c, x[0]), self.b.fma(y[1], c, x[1])
+
     def times(self, x: Number, w: Number) -> Number:
         b = self.b
         if self.has_fma:
@@ -250,16 +257,16 @@ class Butterfly:
         n = len(x)
         half = range(1, n // 2 + 1)
         sums, gaps = [self.add(x[k], x[n - k]) for k in half], [self.sub(x[k], x[n - k]) for k in half]
+        cosines, sines = roots_of_unity(range(n), n, "inverse", np.dtype(np.float64))
         result = [x[0]] * n
         for term in sums:
             result[0] = self.add(result[0], term)
         for j in half:
-            roots = [[float(v) for v in roots_of_unity(j * k, n, "inverse", np.dtype(np.float64))] for k in half]
             level, turn = x[0], None
-            for term, gap, (c, s) in zip(sums, gaps, roots, strict=True):
-                level = self.add(level, self.scale(term, c))
-                part = self.scale(gap, s)
-                turn = part if turn is None else self.add(turn, part)
+            for k, term, gap in zip(half, sums, gaps, strict=True):
+                level = self.add_scaled(level, term, float(cosines[j * k % n]))
+                sine = float(sines[j * k % n])
+                turn = self.scale(gap, sine) if turn is None else self.add_scaled(turn, gap, sine)
             assert turn is not None
             result[j], result[n - j] = self.add_turned(level, turn), self.add_turned(level, turn, -1)
         return result
@@ -280,7 +287,7 @@ class ButterfliesOp(GraphOp):
     ```
 
     (C1) The operands have one element type, f32 or f64.
-    (C2) The parts have one shape of three dims, the middle one the product of the radices, which are from 2 to 31, or twice it.
+    (C2) The parts have one shape of three dims, the middle one the product of the radices, which are from 2 to 43, or twice it.
     (C3) There are two rows of roots, one for each product.
     (C4) The direction is forward or inverse, the form parts or pairs.
     (C5) The twist divides the last dim, or is 0.
@@ -308,8 +315,8 @@ class ButterfliesOp(GraphOp):
             raise DTypeError(f"operand element type must be f32 or f64, got {operands[0].element_type}")
         require_same_shape(operands[:2], ("re", "im"))  # C2
         shape, radices = joined_shape(operands[:2]), ints(props["radices"])
-        if any(not 2 <= radix <= 31 for radix in radices):  # C2
-            raise ShapeError(f"radices must be from 2 to 31, got {list(radices)}")
+        if any(not 2 <= radix <= 43 for radix in radices):  # C2
+            raise ShapeError(f"radices must be from 2 to 43, got {list(radices)}")
         _require_direction(word(props["direction"]))  # C4
         if (form := word(props["form"])) not in ("parts", "pairs"):  # C4
             raise DTypeError(f"form must be parts or pairs, got {form}")

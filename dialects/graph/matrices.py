@@ -86,19 +86,7 @@ def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -
 
 
 BLOCK = 64
-"""Columns that are not split: measured, their loops take as long as those of half as many and the products."""
-
-
-def half(n: int, block: int = BLOCK) -> int:
-    """About half of `n`, in whole blocks; all of what is no more than a block."""
-    return min(n, block * math.ceil(math.ceil(n / block) / 2))
-
-
-def in_blocks(b: Any, rows: Sequence[Sequence[SSAValue]]) -> SSAValue:
-    """Stacks of matrices of blocks, row by row."""
-    rank = len(shape_of(rows[0][0]))
-    bands = [b.concat(*row, dim=rank - 1) if len(row) > 1 else row[0] for row in rows]
-    return b.concat(*bands, dim=rank - 2)
+"""Columns of a block: measured, their loops take as long as those of half as many and the products."""
 
 
 def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:

@@ -37,3 +37,23 @@ func.func @no_call_dropped(%x: tensor<f32>) -> tensor<f32> {
   %y = func.call @effect(%x) : (tensor<f32>) -> tensor<f32>
   return %x : tensor<f32>
 }
+
+// -----
+
+/// Singular values alone, where nobody uses vectors.
+// CHECK-LABEL: func.func @values_alone
+//  CHECK-NEXT:   %[[S:.+]] = graph.square_svd values %x : tensor<3x3xf32> -> tensor<3xf32>
+//  CHECK-NEXT:   return %[[S]]
+func.func @values_alone(%x: tensor<3x3xf32>) -> tensor<3xf32> {
+  %s, %u, %vt = graph.square_svd vectors %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
+  return %s : tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_values_alone
+//  CHECK-NEXT:   graph.square_svd vectors
+func.func @no_values_alone(%x: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>) {
+  %s, %u, %vt = graph.square_svd vectors %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
+  return %s, %vt : tensor<3xf32>, tensor<3x3xf32>
+}

@@ -17,7 +17,7 @@ from .lanes import plan_lanes, schedule_lanes
 from .loops import schedule_loops, schedule_loops_without_threads
 from .matvec import schedule_matvec
 from .prefetches import schedule_prefetches
-from .products import schedule_products
+from .products import schedule_products, schedule_steps
 from .reductions import schedule_reductions
 from .roots import schedule_roots
 from .rows import schedule_rows
@@ -52,6 +52,7 @@ THREADS = KernelStrategy(
 
 STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_stacks, leaves=_LOOPS | steps("fission hoist pad serialize set-layout sink")),
+    NestStrategy(schedule_steps, leaves=_PRODUCTS),
     NestStrategy(schedule_indexed, leaves=steps("vectorize unroll-and-jam")),
     KernelStrategy(schedule_windows, leaves=_VECTORS | _LAYOUT | steps("peel reorder")),
     KernelStrategy(schedule_butterflies, leaves=_LOOPS | steps("sink")),

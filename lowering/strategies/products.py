@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...codegen.targets import Target
+from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
-from .base import Take, is_scalar
+from ..analysis.lanes import runs_along
+from ..analysis.nests import loops, name_of, ops_in, statements
+from ..schedule.vectorize import Vectorize
+from .base import Take, attempt, is_scalar, nests
 from .blocked import block_product, find_blocks
-from .product_nest import find_product
+from .product_nest import Product, bits_of, find_product
 from .tiled import find_narrow, tile_product
 
 
@@ -21,3 +27,45 @@ def schedule_products(kernel: KernelOp, nest: ForOp, target: Target, take: Take)
         block_product(kernel, product, blocks, target, take)
     else:
         tile_product(kernel, product, target, take)
+
+
+def schedule_steps(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Schedule the small products and the sums among the steps of a loop that goes from one to the next.
+
+    So are those of factorizations. Sums with bounds that vary become vectors here where they run along memory: their terms have
+    no order.
+    """
+    if not is_scalar(nest):
+        return
+    for sequence in [name_of(loop) for loop in _sequences(nest)]:
+        for product in list(_products_inside(loops(kernel)[sequence], target)):
+            tile_product(kernel, product, target, take)
+        for total in [op for op in ops_in(loops(kernel)[sequence], ForOp) if _is_long_sum(op)]:
+            attempt(Vectorize(name_of(total), target.lanes(bits_of(total))), take)
+
+
+def _sequences(loop: ForOp) -> Iterator[ForOp]:
+    """The outermost sequential loops in a nest, or the nest itself."""
+    if loop.kind.data == "seq":
+        yield loop
+        return
+    for inner in nests(loop.body.block):
+        yield from _sequences(inner)
+
+
+def _is_long_sum(loop: ForOp) -> bool:
+    """Whether a loop adds up what runs along memory, of a number of terms that varies."""
+    if loop.monoid is None or loop.monoid.data != "add" or len(loop.results) != 1 or loop.constant_bounds() is not None:
+        return False
+    inside = statements(loop.body.block)
+    loads = [op for op in inside if isinstance(op, LoadOp)]
+    return bool(loads) and not any(op.regions for op in inside) and all(runs_along(op, loop) for op in loads)
+
+
+def _products_inside(nest: ForOp, target: Target) -> Iterator[Product]:
+    for inner in nests(nest.body.block):
+        product = find_product(inner, target)
+        if product is None:
+            yield from _products_inside(inner, target)
+        else:
+            yield product

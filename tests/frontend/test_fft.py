@@ -84,7 +84,7 @@ def test_derivatives_are_transforms() -> None:
     np.testing.assert_allclose(lm.vmap(lm.fft.fft)(many), np.fft.fft(many), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 2, 8, 12, 31, 97, 360])
+@pytest.mark.parametrize("n", [1, 2, 8, 12, 31, 97, 111, 360])
 def test_errors_grow_with_the_logarithm(n: int) -> None:
     """Against the sum in extended precision: root mean square errors of some eps times log n."""
     x = numbers((n,), np.complex64)

@@ -147,7 +147,7 @@ func.func @butterflies_c2_length(%x: tensor<1x6x1xf32>, %w: tensor<2x1xf32>) {
 // -----
 
 func.func @butterflies_c2_radix(%x: tensor<1x64x1xf32>, %w: tensor<2x1xf32>) {
-  // expected-error@+1 {{'graph.butterflies' op radices must be from 2 to 31, got [64]}}
+  // expected-error@+1 {{'graph.butterflies' op radices must be from 2 to 43, got [64]}}
   %r = "graph.butterflies"(%x, %x, %w) {radices = array<i64: 64>, direction = "forward", form = "parts", twist = 0 : i64} : (tensor<1x64x1xf32>, tensor<1x64x1xf32>, tensor<2x1xf32>) -> tensor<1x64x1x2xf32>
   return
 }

@@ -122,25 +122,57 @@ func.func @cholesky_c1_parts(%x: tensor<3x3xf32>) {
 
 // -----
 
-func.func @orthogonalize_c1_element(%x: tensor<3x3xi32>) {
-  // expected-error@+1 {{'graph.orthogonalize' op element type must be f32 or f64, or complex of them, got i32}}
-  %r0, %r1 = graph.orthogonalize %x : tensor<3x3xi32> -> (tensor<3xf32>, tensor<3xf32>)
+func.func @square_svd_c1_element(%x: tensor<3x3xi32>) {
+  // expected-error@+1 {{'graph.square_svd' op element type must be f32 or f64, or complex of them, got i32}}
+  %r0 = graph.square_svd values %x : tensor<3x3xi32> -> tensor<3xf32>
   return
 }
 
 // -----
 
-func.func @orthogonalize_c2_rank(%x: tensor<3xf32>) {
-  // expected-error@+1 {{'graph.orthogonalize' op matrices need two dims or more, of known sizes, got [3]}}
-  %r0, %r1 = graph.orthogonalize %x : tensor<3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+func.func @square_svd_c2_rank(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.square_svd' op matrices need two dims or more, of known sizes, got [3]}}
+  %r0 = graph.square_svd values %x : tensor<3xf32> -> tensor<3xf32>
   return
 }
 
 // -----
 
-func.func @orthogonalize_c2_square(%x: tensor<2x3xf32>) {
-  // expected-error@+1 {{'graph.orthogonalize' op matrices must be square, got [2,3]}}
-  %r0, %r1 = graph.orthogonalize %x : tensor<2x3xf32> -> (tensor<3xf32>, tensor<3xf32>)
+func.func @square_svd_c2_square(%x: tensor<2x3xf32>) {
+  // expected-error@+1 {{'graph.square_svd' op matrices must be square, got [2,3]}}
+  %r0 = graph.square_svd values %x : tensor<2x3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @square_svd_c3_mode(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.square_svd' op mode must be one of values, vectors, got sizes}}
+  %r0 = graph.square_svd sizes %x : tensor<3x3xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @householder_product_c1_element(%x: tensor<3x3xi32>) {
+  // expected-error@+1 {{'graph.householder_product' op element type must be f32 or f64, or complex of them, got i32}}
+  %r0 = graph.householder_product %x of 3 : tensor<3x3xi32> -> tensor<3x3xi32>
+  return
+}
+
+// -----
+
+func.func @householder_product_c2_rank(%x: tensor<3xf32>) {
+  // expected-error@+1 {{'graph.householder_product' op matrices need two dims or more, of known sizes, got [3]}}
+  %r0 = graph.householder_product %x of 3 : tensor<3xf32> -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+func.func @householder_product_c3_columns(%x: tensor<4x2xf32>) {
+  // expected-error@+1 {{'graph.householder_product' op columns must be from 2, as many as reflectors, to 4, as many as rows, got 5}}
+  %r0 = graph.householder_product %x of 5 : tensor<4x2xf32> -> tensor<4x5xf32>
   return
 }
 

@@ -11,7 +11,9 @@
 //  CHECK-NEXT:   graph.householder %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.qr complete %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.eigh %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>)
-//  CHECK-NEXT:   graph.orthogonalize %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+//  CHECK-NEXT:   graph.householder_product %{{.*}} of 3 : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+//  CHECK-NEXT:   graph.square_svd vectors %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+//  CHECK-NEXT:   graph.square_svd values %x : tensor<2x3x3xf32> -> tensor<2x3xf32>
 //  CHECK-NEXT:   graph.svd reduced %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
 //  CHECK-NEXT:   graph.solve plain %x, %x : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
 //  CHECK-NEXT:   graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
@@ -24,7 +26,9 @@ func.func @factors(%x: tensor<2x3x3xf32>) {
   %5, %6 = graph.householder %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
   %7, %8 = graph.qr complete %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
   %9, %10 = graph.eigh %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>)
-  %11, %12 = graph.orthogonalize %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+  %11 = graph.householder_product %5 of 3 : tensor<2x3x3xf32> -> tensor<2x3x3xf32>
+  %12, %20, %21 = graph.square_svd vectors %x : tensor<2x3x3xf32> -> (tensor<2x3xf32>, tensor<2x3x3xf32>, tensor<2x3x3xf32>)
+  %22 = graph.square_svd values %x : tensor<2x3x3xf32> -> tensor<2x3xf32>
   %13, %14, %15 = graph.svd reduced %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
   %16 = graph.solve plain %x, %x : (tensor<2x3x3xf32>, tensor<2x3x3xf32>) -> tensor<2x3x3xf32>
   %17 = graph.det %x : tensor<2x3x3xf32> -> tensor<2xf32>
@@ -69,3 +73,16 @@ func.func @sizes(%x: tensor<70x9xf32>) -> tensor<70x9xf32> {
 
 /// A QR factorization is one of reflectors and products.
 // LOOP-LABEL: loop.kernel @householder
+
+/// More than 64 columns: one loop over blocks of columns, each of which reduces those behind it by products of blocks.
+// LOOP-LABEL: loop.kernel @lu{{[_0-9]*}}(%{{.*}}: memref<130x130xf32>
+//       LOOP:   loop.for seq %[[K:.*]] = 0 to 3 {
+//       LOOP:     loop.for parallel %[[C:.*]] = %[[K]] + 1 to 3 {
+//       LOOP:       loop.for seq %{{.*}} = %[[K]] + 1 to 3 {
+//  LOOP-NEXT:         loop.for parallel %{{.*}} = 0 to 64 {
+//  LOOP-NEXT:           loop.for parallel %{{.*}} = 0 to 64 {
+//  LOOP-NEXT:             loop.for reduce<add> %{{.*}} = 0 to 64
+func.func @large(%x: tensor<130x130xf32>) -> (tensor<130x130xf32>, tensor<130xi32>) {
+  %y, %p = graph.lu %x : tensor<130x130xf32> -> (tensor<130x130xf32>, tensor<130xi32>)
+  return %y, %p : tensor<130x130xf32>, tensor<130xi32>
+}

@@ -1,0 +1,334 @@
+"""Factorizations of large matrices, in blocks of columns in local memory.
+
+They go from one block of `BLOCK` columns to the next. What each does to the blocks behind are products of static sizes, which
+get register tiles, and the blocks are independent of one another there, so threads share them. So a factorization of any size
+is one kernel, whose parts are compiled once (the tiled algorithms of Buttari, Langou, Kurzak and Dongarra, 2009).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ..types import index
+from .field import Element, Field
+from .matrices import BLOCK, Matrices
+
+At = Callable[[Any, Any], Element]
+
+
+def is_large(m: Matrices, *sizes: int) -> bool:
+    """Whether matrices of which these are sizes are to be factored in blocks."""
+    return not m.in_lanes and min(sizes) > BLOCK
+
+
+class BlockColumns:
+    """A matrix in local memory: block of columns, row, column within. Rows are whole blocks.
+
+    What is beyond the matrix is 0 at first, and later whatever comes of that: nothing that counts depends on it.
+
+    Attributes:
+        rows: how many there are with those beyond the matrix.
+        count: blocks of columns.
+        width: columns of a block.
+        buffers: the parts, `count` x `rows` x `width`.
+    """
+
+    def __init__(self, field: Field, rows: int, columns: int, name: str = "blocks"):
+        self.field, self.sizes, self.width = field, (rows, columns), min(columns, BLOCK)
+        self.rows, self.count = whole(rows), -(-columns // self.width)
+        self.buffers = field.local((self.count, self.rows, self.width), name)
+
+    def fill(self, get: At) -> None:
+        """Let the elements be `get(i, j)`."""
+        f, b = self.field, self.field.b
+        rows, columns = self.sizes
+        if columns % self.width:
+            with b.loop(self.rows) as i, b.loop(self.width) as j:
+                f.store(f.const(0), self.buffers, [self.count - 1, i.index, j.index])
+        if rows % BLOCK:
+            with b.loop(self.count) as k, b.loop(self.rows, lower=rows) as i, b.loop(self.width) as j:
+                f.store(f.const(0), self.buffers, [k.index, i.index, j.index])
+        with b.loop(rows) as i, b.loop(self.count) as k, self._columns(k.index) as j:
+            f.store(get(i.index, k.index * self.width + j.index), self.buffers, [k.index, i.index, j.index])
+
+    def give(self, put: Callable[[Element, Any, Any], None], rows: int | None = None) -> None:
+        """Call `put(x, i, j)` for each element, or for those of the first rows."""
+        b = self.field.b
+        with b.loop(self.sizes[0] if rows is None else rows) as i, b.loop(self.count) as k, self._columns(k.index) as j:
+            put(self.load(k.index, i.index, j.index), i.index, k.index * self.width + j.index)
+
+    def _columns(self, k: Any) -> Any:
+        """A loop over the columns of a block that the matrix has."""
+        columns = self.sizes[1]
+        return self.field.b.loop(self.width if columns % self.width == 0 else [self.width, k * -self.width + columns])
+
+    def load(self, *point: Any) -> Element:
+        """An element by block, row, and column within."""
+        return self.field.load(self.buffers, point)
+
+    def subtract(self, column: Any, row: Any, left: At, right: At, *, conjugate: bool = False) -> None:
+        """Subtract the sums of `left(i, p) right(p, j)` over `p` from `BLOCK` rows of a block of columns (`add_products`)."""
+        at = lambda i, j: [column, row * BLOCK + i, j]  # noqa: E731
+        add_products(self.field, self.buffers, at, self.width, left, right, conjugate=conjugate, minus=True)
+
+
+def whole(n: int) -> int:
+    """`n`, in whole blocks."""
+    return -(-n // BLOCK) * BLOCK
+
+
+def add_products(
+    f: Field,
+    to: Element,
+    at: Callable[[Any, Any], list[Any]],
+    width: int,
+    left: At,
+    right: At,
+    *,
+    conjugate: bool = False,
+    minus: bool = False,
+) -> None:
+    """Add the sum of `left(i, p) right(p, j)` over `p` to the element `at(i, j)`: `BLOCK` rows and terms.
+
+    Of complex elements each product of parts has loops of its own, so that all loops are plain products.
+
+    Args:
+        conjugate: whether the left elements are conjugated.
+        minus: whether the sum is subtracted.
+    """
+    b = f.b
+    for part in product(range(f.parts), repeat=2):
+        buffer = to[part[0] ^ part[1]]
+        is_negative = minus ^ (part == (1, 1) and not conjugate) ^ (part == (1, 0) and conjugate)
+        with b.loop(BLOCK) as i, b.loop(width) as j:
+            with b.loop(BLOCK, "reduce", monoid="add", inits=[f.number(0)]) as p:
+                p.give(b.scalar.mul(left(i.index, p.index)[part[0]], right(p.index, j.index)[part[1]]))
+            place = at(i.index, j.index)
+            old = b.load(buffer, place)
+            new = b.scalar.sub(old, p.results[0]) if is_negative else b.scalar.add(old, p.results[0])
+            b.store(new, buffer, place)
+
+
+def solve_block(
+    f: Field,
+    to: Element,
+    width: int,
+    right: At,
+    factor: At,
+    *,
+    has_diagonal: bool,
+    up: bool = False,
+    size: Any = BLOCK,
+) -> None:
+    """Let `to` be the solution `x` of `sum over q of factor(i, q) x(q, j) = right(i, j)`, of a lower triangle, or an upper one.
+
+    Args:
+        has_diagonal: whether there is a diagonal; else it is 1.
+        up: whether it is an upper triangle.
+        size: rows of the block, where it is not `BLOCK`; of a lower triangle.
+    """
+    b = f.b
+    with b.loop(width) as j, b.loop(size, "seq") as step:
+        i = step.index * -1 + (BLOCK - 1) if up else step.index
+        ends = {"lower": i + 1} if up else {}
+        known = f.sum(BLOCK if up else i, lambda q: f.mul(factor(i, q), f.load(to, [q, j.index])), **ends)
+        rest = f.sub(right(i, j.index), known)
+        f.store(f.div(rest, factor(i, i)) if has_diagonal else rest, to, [i, j.index])
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Factorizations
+
+
+def blocked_cholesky(b: Any, m: Matrices, n: int) -> None:
+    """The adjoint of the factor, block row by block row; each is subtracted from those below, once it is complete."""
+    f = m.field
+    u = BlockColumns(f, n, n, "factor")
+    u.fill(lambda i, j: f.conj(m.read(0, j, i)))
+    corner, row = f.local((BLOCK, BLOCK), "corner"), f.local((u.count, BLOCK, BLOCK), "row")
+    with b.loop(u.count, "seq", inits=[f.number(1)]) as k:
+        top = k.index * BLOCK
+        with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+            f.store(u.load(k.index, top + i.index, j.index), corner, [i.index, j.index])
+        least = cholesky_steps(f, corner, BLOCK, [BLOCK, top * -1 + n], k.carried[0])
+        with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+            f.store(f.load(corner, [i.index, j.index]), u.buffers, [k.index, top + i.index, j.index])
+        with b.loop(u.count, lower=k.index + 1) as behind:
+            x = f.local((BLOCK, BLOCK), "beside")
+            solve_block(
+                f,
+                x,
+                BLOCK,
+                lambda i, j: u.load(behind.index, top + i, j),
+                lambda i, q: f.conj(f.load(corner, [q, i])),
+                has_diagonal=True,
+            )
+            with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+                value = f.load(x, [i.index, j.index])
+                f.store(value, u.buffers, [behind.index, top + i.index, j.index])
+                f.store(value, row, [behind.index, i.index, j.index])
+        with b.loop(u.count, lower=k.index + 1) as behind:
+            beside = f.local((BLOCK, BLOCK), "columns")
+            with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+                f.store(f.load(row, [behind.index, i.index, j.index]), beside, [i.index, j.index])
+            with b.loop(behind.index + 1, "seq", lower=k.index + 1) as r:
+                u.subtract(
+                    behind.index,
+                    r.index,
+                    lambda i, p: f.load(row, [r.index, p, i]),
+                    lambda p, j: f.load(beside, [p, j]),
+                    conjugate=True,
+                )
+        k.give(least)
+    holds = b.scalar.cmp("gt", k.results[0], f.number(0))
+    zero, nan = f.const(0), f.of_real(f.number(float("nan")))
+    with b.loop(u.count) as k, b.loop([BLOCK, k.index * -BLOCK + n]) as i, b.loop(n) as j:
+        at = k.index * BLOCK + i.index
+        inside = b.scalar.cmp("le", b.position(j.index), b.position(at))
+        value = f.select(inside, f.conj(u.load(k.index, j.index, i.index)), zero)
+        m.store(f.select(holds, value, nan), 0, at, j.index)
+
+
+def cholesky_steps(f: Field, u: Element, n: int, steps: Any, least: SSAValue) -> SSAValue:
+    """Factor the upper triangle of `u`, so many steps: each row, once it is complete, is subtracted from those below.
+
+    Returns the least of the pivots and `least`; NaN where one is.
+    """
+    b = f.b
+    with b.loop(steps, "seq", inits=[least]) as k:
+        pivot = f.load(u, [k.index, k.index])[0]
+        root = b.scalar.unary("sqrt", pivot)
+        f.store(f.of_real(root), u, [k.index, k.index])
+        with b.loop(n, lower=k.index + 1) as j:
+            at = [k.index, j.index]
+            f.store(f.shrink(f.load(u, at), root), u, at)
+        with b.loop(n, lower=k.index + 1) as i:
+            factor = f.load(u, [k.index, i.index])
+            with b.loop(n, lower=i.index) as j:
+                at = [i.index, j.index]
+                f.store(f.sub(f.load(u, at), f.conj_mul(factor, f.load(u, [k.index, j.index]))), u, at)
+        k.give(b.scalar.min(k.carried[0], pivot))
+    return k.results[0]
+
+
+def blocked_solve(
+    b: Any,
+    m: Matrices,
+    n: int,
+    columns: int,
+    factor: Callable[[Any, Any], Element],
+    row: Callable[[Any], Any],
+    has_diagonal: bool,
+) -> None:
+    """Solve with a lower triangle `factor(i, k)` of `n` rows, of which row `i` is row `row(i)` of the right side."""
+    f = m.field
+    y = BlockColumns(f, n, columns, "right")
+    y.fill(lambda i, j: m.read(1, row(i), j))
+    panel = f.local((y.rows, BLOCK), "panel")
+    if n % BLOCK:
+        with b.loop(y.rows, lower=n) as i, b.loop(BLOCK) as j:
+            f.store(f.const(0), panel, [i.index, j.index])
+    with b.loop(y.rows // BLOCK, "seq") as k:
+        top = k.index * BLOCK
+        size = BLOCK if n % BLOCK == 0 else [BLOCK, top * -1 + n]
+        with b.loop(n, lower=top) as i, b.loop(size) as j:
+            f.store(factor(i.index, top + j.index), panel, [i.index, j.index])
+        with b.loop(y.count) as c:
+            x = f.local((BLOCK, y.width), "solution")
+            solve_block(
+                f,
+                x,
+                y.width,
+                lambda i, j: y.load(c.index, top + i, j),
+                lambda i, q: f.load(panel, [top + i, q]),
+                has_diagonal=has_diagonal,
+                size=size,
+            )
+            with b.loop(size) as i, b.loop(y.width) as j:
+                f.store(f.load(x, [i.index, j.index]), y.buffers, [c.index, top + i.index, j.index])
+            with b.loop(y.rows // BLOCK, "seq", lower=k.index + 1) as r:
+                y.subtract(
+                    c.index,
+                    r.index,
+                    lambda i, p: f.load(panel, [r.index * BLOCK + i, p]),
+                    lambda p, j: f.load(x, [p, j]),
+                )
+    y.give(lambda x, i, j: m.store(x, 0, row(i), j))
+
+
+def blocked_lu(b: Any, m: Matrices, rows: int, columns: int, pivot_in: Callable[[Element, Any], SSAValue]) -> None:
+    """Each block of columns by itself; those beside it get its exchanges, and those behind it are reduced by it.
+
+    Args:
+        pivot_in: the row of the pivot of a column, from a row on, an i32.
+    """
+    f, steps = m.field, min(rows, columns)
+    a = BlockColumns(f, rows, columns)
+    a.fill(lambda i, j: m.read(0, i, j))
+    panel, column = f.local((a.rows, BLOCK), "panel"), f.local((a.rows,), "column")
+    with b.loop(-(-steps // BLOCK), "seq") as k:
+        top = k.index * BLOCK
+        size = [BLOCK, top * -1 + steps]
+        with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
+            f.store(a.load(k.index, i.index, j.index), panel, [i.index, j.index])
+        with b.loop(size, "seq") as c:
+            at = top + c.index
+            with b.loop(rows, lower=at) as i:
+                f.store(f.load(panel, [i.index, c.index]), column, [i.index])
+            pivot = pivot_in(column, at)
+            m.store((pivot,), 1, at)
+            place = b.index_of(b.scalar.convert(pivot, index))
+            _exchange(f, panel, at, place)
+            f.store(f.load(column, [at]), column, [place])
+            value = f.load(panel, [at, c.index])
+            divisor = f.select(f.is_zero(value), f.const(1), value)
+            with b.loop(rows, lower=at + 1) as i:
+                factor = f.div(f.load(column, [i.index]), divisor)
+                f.store(factor, panel, [i.index, c.index])
+                with b.loop(BLOCK, lower=c.index + 1) as j:
+                    change = f.mul(factor, f.load(panel, [at, j.index]))
+                    f.store(f.sub(f.load(panel, [i.index, j.index]), change), panel, [i.index, j.index])
+        with b.loop(a.rows, lower=top) as i, b.loop(BLOCK) as j:
+            f.store(f.load(panel, [i.index, j.index]), a.buffers, [k.index, i.index, j.index])
+
+        def exchange(column: Any, top: Any = top, size: Any = size) -> None:
+            with b.loop(size, "seq") as c:
+                place = b.index_of(b.scalar.convert(m.load(1, top + c.index)[0], index))
+                _exchange(f, a.buffers, top + c.index, place, column)
+
+        with b.loop(k.index) as before:
+            exchange(before.index)
+        with b.loop(a.count, lower=k.index + 1) as behind:
+            exchange(behind.index)
+            above = f.local((BLOCK, BLOCK), "above")
+            solve_block(
+                f,
+                above,
+                BLOCK,
+                lambda i, j: a.load(behind.index, top + i, j),
+                lambda i, q: f.load(panel, [top + i, q]),
+                has_diagonal=False,
+            )
+            with b.loop(BLOCK) as i, b.loop(BLOCK) as j:
+                f.store(f.load(above, [i.index, j.index]), a.buffers, [behind.index, top + i.index, j.index])
+            with b.loop(a.rows // BLOCK, "seq", lower=k.index + 1) as r:
+                a.subtract(
+                    behind.index,
+                    r.index,
+                    lambda i, p: f.load(panel, [r.index * BLOCK + i, p]),
+                    lambda p, j: f.load(above, [p, j]),
+                )
+    a.give(lambda x, i, j: m.store(x, 0, i, j))
+
+
+def _exchange(f: Field, rows: Element, one: Any, other: Any, *before: Any) -> None:
+    """Exchange two rows of `BLOCK` columns."""
+    with f.b.loop(BLOCK) as j:
+        places = [[*before, row, j.index] for row in (one, other)]
+        x, y = (f.load(rows, place) for place in places)
+        f.store(y, rows, places[0])
+        f.store(x, rows, places[1])
