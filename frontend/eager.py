@@ -345,14 +345,19 @@ def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs
         return
     native, make_key = entry
     values = *args, *kwargs.values()
-    keeps = [*kwargs, *identities(values)]
+    key, keeps = make_key(*args, **kwargs), [*kwargs, *identities(values)]
+    if key is None:
+        return
 
     def change(values: Sequence[Any]) -> None:
-        if found.program.change() and (run := found.written(values, change)) is not None:
+        if found.program.change():
+            serve(values)
+
+    def serve(values: Sequence[Any]) -> None:
+        if (run := found.written(values, change)) is not None:
             function.serve(native, key, keeps, run, number)
 
-    if (key := make_key(*args, **kwargs)) is not None and (run := found.written(values, change)) is not None:
-        function.serve(native, key, keeps, run, number)
+    serve(values)
 
 
 def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
