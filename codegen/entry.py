@@ -23,6 +23,7 @@ status, the results, temporaries whose size only a call knows, the arena (`Signa
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..runtime import abi
@@ -108,12 +109,16 @@ def add_invoke(text: str, host: str, signature: Signature) -> str:
 
     >>> from lamina.runtime.signature import ArrayParam
     >>> vectors = [ArrayParam.of_shape(f"x{k}", "float32", (2,)) for k in range(70)]
-    >>> text = f"define void @f({', '.join(f'ptr noalias %x.{k}' for k in range(71))}) nounwind {{\\nentry:\\n  ret void\\n}}"
-    >>> print(*add_invoke(text, "f", Signature("f", vectors)).splitlines()[:4], sep="\\n")
+    >>> parameters = ", ".join(f"ptr noalias %x.{k}" for k in range(71))
+    >>> text = f"define void @f({parameters}) nounwind {{\\nentry:\\n  call void @g(ptr %x.3)\\n  ret void\\n}}"
+    >>> print(add_invoke(text, "f", Signature("f", vectors)))
     define void @"f.invoke"(ptr %slots) nounwind {
     entry:
-      %.slot0 = getelementptr i64, ptr %slots, i64 0
-      %x.0 = load ptr, ptr %.slot0
+      %x.3.at0.slot = getelementptr i64, ptr %slots, i64 3
+      %x.3.at0 = load ptr, ptr %x.3.at0.slot
+      call void @g(ptr %x.3.at0)
+      ret void
+    }
     """
     places = _places(signature)
     found = re.search(rf'^define void @"?{re.escape(host)}"?\((.*)\)(.*) {{\nentry:\n', text, re.M)
@@ -124,12 +129,34 @@ def add_invoke(text: str, host: str, signature: Signature) -> str:
     is_called = re.search(rf'call void @"?{re.escape(host)}"?\(', text) is not None
     if is_called or computes(text[found.start() : end]) or len(names) != len(places):
         return f"{text}\n{emit_invoke(host, signature)}"
-    lines = [f'define void @"{abi.invoke_symbol(host)}"(ptr %slots){found[2]} {{', "entry:"]
-    for name, (ty, k) in zip(names, places, strict=True):
-        place = name if ty is None else f"%.slot{k}"
-        lines.append(f"  {place} = getelementptr i64, ptr %slots, i64 {k}")
-        lines += [] if ty is None else [f"  {name} = load {ty}, ptr {place}"]
-    return text[: found.start()] + "\n".join(lines) + "\n" + text[found.end() :]
+    head = f'define void @"{abi.invoke_symbol(host)}"(ptr %slots){found[2]} {{\nentry:\n'
+    body = _with_loads(text[found.end() : end], dict(zip(names, places, strict=True)))
+    return text[: found.start()] + head + body + text[end:]
+
+
+def _with_loads(body: str, places: Mapping[str, tuple[str | None, int]]) -> str:
+    """A body that loads each argument where it reads it: thousands that live from the entry on take LLVM a second to spill."""
+    lines: list[str] = []
+    early: dict[str, None] = {}
+    for number, line in enumerate(body.split("\n")):
+        read = [name for name in dict.fromkeys(_NAMES.findall(line)) if name in places]
+        if " = phi " in line:  # what it reads stands in the blocks before
+            early.update(dict.fromkeys(read))
+            read = []
+        for name in read:
+            lines += _load(f"{name}.at{number}", *places[name])
+        own = {name: f"{name}.at{number}" for name in read}
+        lines.append(_NAMES.sub(lambda found, own=own: own.get(found[0], found[0]), line) if own else line)
+    return "\n".join([line for name in early for line in _load(name, *places[name])] + lines)
+
+
+_NAMES = re.compile(r"%[-\w.$]+")
+
+
+def _load(name: str, ty: str | None, k: int) -> list[str]:
+    place = name if ty is None else f"{name}.slot"
+    lines = [f"  {place} = getelementptr i64, ptr %slots, i64 {k}"]
+    return lines if ty is None else [*lines, f"  {name} = load {ty}, ptr {place}"]
 
 
 def emit_sizes(host: str, signature: Signature) -> str:

@@ -8,31 +8,21 @@ dtypes and shapes of those that are; a call that finds it builds no ops. Results
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.choose import CmpOp
-from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.shape import BroadcastOp
-from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import is_ndarray
-from ..runtime.arrays import plain
 from ..runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
 from .config import config
-from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Step, Writer, body, evaluated, fresh_all, identities, places
+from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Writer, identities, places
+from .eager_programs import WORTH_CODE, EagerProgram
 from .locations import located
 from .promotion import STORED, computed
 from .results import finished
@@ -42,22 +32,14 @@ from .tracing import Deferred, Derived, Trace, Watched, current, input_array, is
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-COMPILED_WORK = 1 << 16
-"""Scalar operations from which a call is compiled: NumPy takes some ten microseconds for fewer, as long as a call does."""
-
-_NEST_WEIGHT = 16
-"""What an element of an op with loops of its own (a convolution, a scan) counts in scalar operations."""
-
 _KEPT = 4096
 """Programs that are kept."""
 
-_WORTH_AN_ENTRY = 100
-"""Calls of what is known already after which the native entry is loaded, which takes as long as thousands of calls."""
+_WORTH_AN_ENTRY = 8
+"""Calls of what is known already after which the native entry is loaded: 45 ms, a seventh of what a first call imports."""
 
 deferred: Any = None
 """What gives the result of a program later: `lazy.py` puts it here when it is imported."""
-
-_compiling = RLock()
 
 
 class EagerTrace(Trace):
@@ -107,149 +89,6 @@ class EagerTrace(Trace):
         return EagerProgram(self, out).run(self.inputs)
 
 
-class EagerProgram:
-    """What a trace has recorded, as a function of its inputs."""
-
-    def __init__(self, trace: EagerTrace, out: Any):
-        self._results: list[SSAValue] = []
-        self._rebuild = self._template(trace, out)
-        self._block = trace.block
-        self.dtypes = [array.dtype for array in trace.inputs]
-        ops = list(trace.block.ops)
-        values: list[SSAValue] = [*trace.block.args, *(result for op in ops for result in op.results)]
-        numbers = {value: k for k, value in enumerate(values)}
-        self._compiled = bool(trace.inputs and self._results) and sum(map(work, ops)) >= COMPILED_WORK
-        self._outputs = [numbers[value] for value in self._results]
-        self._steps: list[Step] = []
-        self._single = isinstance(out, Tracer)
-        for op in ops if not self._compiled else ():
-            if isinstance(op, BroadcastOp) and _is_broadcast_by_users(op) and op.y not in self._results:
-                numbers[op.y] = numbers[op.x]
-                continue
-            assert isinstance(op, GraphOp)
-            self._steps.append((op.evaluator(), [numbers[o] for o in op.operands], [numbers[r] for r in op.results]))
-        self._exact: list[bool] = []
-        self._optimized: Block | None = None
-        self._elementwise = self._compiled and self._single and all(_is_elementwise(op) for op in ops)
-        self._values = len(values)
-        self._native: Callable[..., Any] | None = None
-
-    def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
-        """From the results to what the function returned."""
-        if isinstance(out, Tracer):
-            k = len(self._results)
-            self._results.append(trace.lift(out).value)
-            return lambda results: results[k]
-        if isinstance(out, tuple | list):
-            parts = [self._template(trace, item) for item in out]
-            make = getattr(type(out), "_make", type(out))  # named tuples
-            return lambda results: make([part(results) for part in parts])
-        return lambda results: out
-
-    def run(self, inputs: Sequence[Array]) -> Any:
-        """The result for arrays of the dtypes and shapes that were recorded."""
-        if self._compiled:
-            return self._rebuild(self._call(inputs))
-        inputs = [x.view(np.ndarray) for x in inputs]
-        values: list[Any] = [None] * self._values
-        self._exact = evaluated(self._steps, inputs, values)
-        return self._rebuild(fresh_all([values[k] for k in self._outputs], inputs))
-
-    def _call(self, inputs: Sequence[Array]) -> Sequence[Array]:
-        out = self.native()(*[plain(array, dtype) for array, dtype in zip(inputs, self.dtypes, strict=True)])
-        return out if isinstance(out, tuple) else (out,)
-
-    def native(self) -> Callable[..., Any]:
-        """The compiled program."""
-        if self._native is None:
-            with _compiling:
-                self._native = self._native or self._compile()
-        return self._native
-
-    def writes(self, writer: Writer) -> None:
-        """Write the run of a program that has been run before, of the operands of the writer."""
-        operands = ", ".join(writer.operands)
-        if self._compiled:
-            from .executables import MISS
-
-            writer.line(f"y = {writer.name('native', self.native())}({operands})")
-            writer.line(f"if y is {writer.name('MISS', MISS)}:")  # not as machine code reads them in place
-            writer.line(f"    return {writer.name('run', self.run)}([{operands}])")
-            rebuilt = f"{writer.name('rebuild', self._rebuild)}(y if type(y) is tuple else (y,))"
-            writer.line("return y" if self._single else f"return {rebuilt}")
-            return
-        if self._outputs:
-            writer.quiet_call(body(self._steps, self._exact, self._outputs, len(self.dtypes)))
-        if self._single:
-            writer.line(f"return {writer.fresh('y')}")
-        else:
-            results = "y" if len(self._outputs) > 1 else "(y,)" if self._outputs else "()"
-            fresh = f"{writer.name('fresh_all', fresh_all)}({results}, ({operands}{',' if operands else ''}))"
-            writer.line(f"return {writer.name('rebuild', self._rebuild)}({fresh})")
-
-    def _compile(self) -> Callable[..., Any]:
-        from .executables import native_function
-
-        return native_function(self._module())
-
-    def _module(self) -> ModuleOp:
-        block = self._block
-        if not isinstance(block.last_op, ReturnOp):
-            block.add_op(ReturnOp.create(operands=self._results))
-            types = [argument.type for argument in block.args], [value.type for value in self._results]
-            self._whole = ModuleOp([FuncOp("main", types, Region(block), "public")])
-        return self._whole
-
-    # -- waiting (`lazy.py`)
-
-    def may_wait(self) -> bool:
-        """Whether the program is one to compile, of elementwise ops with one result."""
-        return self._elementwise
-
-    def result_type(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        """Dtype and shape of the one result."""
-        (result,) = self._results
-        return numpy_dtype(element_of(result)), shape_of(result)
-
-    def simplified(self) -> Block:
-        """The program after the passes from graph to graph, by itself."""
-        with _compiling:
-            if self._optimized is None:
-                from .. import pipeline
-
-                module = self._module().clone()
-                pipeline.run_to(module, "optimized")
-                self._optimized = next(op for op in module.body.block.ops if isinstance(op, FuncOp)).body.block
-            return self._optimized
-
-
-def _is_elementwise(op: Operation) -> bool:
-    return isinstance(op, ElementwiseOp | BroadcastOp) or op.name == "graph.const"
-
-
-def _is_broadcast_by_users(op: BroadcastOp) -> bool:
-    """Whether NumPy makes the operand as large as the result where it is used."""
-    rank, own = len(op.result_shape()), len(op.shape())
-    if ints(op.dims) != tuple(range(rank - own, rank)):
-        return False
-    return all(
-        isinstance(user, ElementwiseOp)
-        and type(user).evaluate in (ElementwiseOp.evaluate, CmpOp.evaluate)
-        and not all(isinstance(x.owner, BroadcastOp) for x in user.operands)
-        for user in (use.operation for use in op.y.uses)
-    )
-
-
-def work(op: Operation) -> int:
-    """About how many scalar operations an op takes."""
-    assert isinstance(op, GraphOp)
-    elements = max(math.prod(shape_of(value)) for value in (*op.operands, *op.results))
-    if op.batching == "elementwise" or op.view:
-        return elements
-    equations = () if op.composite else op.equations()
-    return sum(math.prod(e.space) for e in equations) if equations else _NEST_WEIGHT * elements
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # Calls
 
@@ -282,12 +121,17 @@ class _Kept:
             return deferred(self.program, values)
         return self.program.run([np.asarray(x, dtype) for x, dtype in zip(values, self.program.dtypes, strict=True)])
 
-    def written(self, values: Sequence[Any]) -> Callable[..., Any] | None:
-        """The same as a function of the arguments, for calls like one that has been run."""
+    def written(self, values: Sequence[Any], change: Callable[[Sequence[Any]], None]) -> Callable[..., Any] | None:
+        """The same as a function of the arguments, for calls like one that has been run.
+
+        `change` is called with those of a call when it pays to compile what is interpreted.
+        """
         if config.lazy and self.program.may_wait():
             return None
         leaves = list(places(values))
         writer = Writer(len(values))
+        if self.program.may_change:
+            writer.after(WORTH_CODE, change)
         for x, dtype in zip(self.inputs, self.program.dtypes, strict=True):
             if x.leaf is None:
                 writer.shared(np.asarray(x.made, dtype))
@@ -501,8 +345,19 @@ def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs
         return
     native, make_key = entry
     values = *args, *kwargs.values()
-    if (key := make_key(*args, **kwargs)) is not None and (run := found.written(values)) is not None:
-        function.serve(native, key, [*kwargs, *identities(values)], run, number)
+    key, keeps = make_key(*args, **kwargs), [*kwargs, *identities(values)]
+    if key is None:
+        return
+
+    def change(values: Sequence[Any]) -> None:
+        if found.program.change():
+            serve(values)
+
+    def serve(values: Sequence[Any]) -> None:
+        if (run := found.written(values, change)) is not None:
+            function.serve(native, key, keeps, run, number)
+
+    serve(values)
 
 
 def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

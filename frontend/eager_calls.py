@@ -6,7 +6,7 @@ The code calls NumPy for one op after the other, or compiled code once. Its text
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,12 @@ class Writer:
         """One more line."""
         self._lines.append(f"    {text}\n")
 
+    def after(self, calls: int, do: Callable[[Sequence[Any]], None]) -> None:
+        """Lines that call a function with the arguments when there have been so many calls, and in those that follow."""
+        left, function = self.name("left", iter(range(calls))), self.name("do", do)
+        self.line(f"if next({left}, None) is None:")
+        self.line(f"    {function}([{self._parameters}])")
+
     def quiet_call(self, function: Callable[..., Any]) -> None:
         """Lines that call a function of the operands as `run_quietly` does, and make its result `y`."""
         self._names |= {"pop": contexts.pop, "push": contexts.append, "new_context": new_context}
@@ -163,13 +169,15 @@ def _evaluate(steps: Sequence[Step], values: list[Any]) -> list[bool]:
     return exact
 
 
-def body(steps: Sequence[Step], exact: Sequence[bool], outputs: Sequence[int], inputs: int) -> Callable[..., Any]:
+def body(
+    steps: Sequence[Step], exact: Sequence[bool], outputs: Sequence[int], inputs: int, constants: Mapping[int, Array]
+) -> Callable[..., Any]:
     """The ops one after the other as a function of the inputs that gives the outputs: the array, or a tuple of several."""
     if len(steps) == 1 and exact[0] and list(steps[0][1]) == list(range(inputs)) and list(outputs) == list(steps[0][2]):
         assert isinstance(steps[0][0], Quiet)
         return steps[0][0].function
     parameters = ", ".join(f"v{k}" for k in range(inputs))
-    names: dict[str, Any] = {"asarray": np.asarray}
+    names: dict[str, Any] = {"asarray": np.asarray} | {f"v{k}": array for k, array in constants.items()}
     lines = []
     for j, ((evaluate, operands, results), is_exact) in enumerate(zip(steps, exact, strict=True)):
         arguments = ", ".join(f"v{k}" for k in operands)

@@ -28,7 +28,7 @@ from ..runtime.array import as_array
 from ..runtime.scalars import is_a
 from . import eager, tracer
 from .config import config
-from .eager import EagerProgram
+from .eager_programs import EagerProgram
 from .tracing import Deferred
 
 Array = np.ndarray[Any, Any]

@@ -12,12 +12,14 @@ from .eager import operation
 from .lnp_logic import where
 from .lnp_shape import broadcast_arrays
 from .lnp_ufuncs import absolute, fmod, maximum
+from .looped import looped
 from .promotion import ufunc_dtypes
 from .tracing import lift_as, operand, token
 
 __all__ = ["gcd", "lcm"]
 
 
+@looped()
 def gcd(x1: Any, x2: Any, /) -> Any:
     """`np.gcd`: the greatest common divisor by Euclid's algorithm, as many steps as the dtype may need."""
     dtypes, _ = ufunc_dtypes(np.gcd, tuple(token(operand(x)) for x in (x1, x2)))
@@ -37,6 +39,7 @@ def _as(x: Any, dtype: Any) -> Any:
     return lift_as(x, dtype)
 
 
+@looped()
 def lcm(x1: Any, x2: Any, /) -> Any:
     """`np.lcm`: the least common multiple; 0 if one of both is."""
     divisor = gcd(x1, x2)

@@ -91,7 +91,7 @@ def as_array(x: Any) -> Any:
 def widened(x: Any) -> Any:
     """A gradient in the dtype of its moment."""
     x = as_array(x)
-    return lnp.asarray(x, dtype=wide(x.dtype))
+    return x if x.dtype == (dtype := wide(x.dtype)) else lnp.asarray(x, dtype=dtype)
 
 
 def next_step(count: Any) -> Any:
@@ -103,7 +103,8 @@ def like(factor: Any, x: Any) -> Any:
     """A number in the (real) dtype of an array, so that a product with it keeps that dtype."""
     dtype = np.dtype(x.dtype)
     real = np.dtype(f"f{dtype.itemsize // 2}") if is_complex_dtype(dtype) else dtype
-    return lnp.asarray(factor, dtype=real)
+    known = np.asarray(factor, real) if type(factor) in (int, float) else factor  # no op for each leaf of a tree
+    return lnp.asarray(known, dtype=real)
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:

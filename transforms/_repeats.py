@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,14 +42,18 @@ class Repeated:
 
 
 def find_repeated(
-    block: Block, is_heavy: Callable[[Operation], bool], pays: Callable[[Repeated], bool], least: int
+    block: Block,
+    ops: Sequence[Operation],
+    is_heavy: Callable[[Operation], bool],
+    pays: Callable[[Repeated], bool],
+    least: int,
 ) -> Repeated | None:
-    """The bodies of a block that save most ops, at least `least`, of those that pay; consts stand in none of them.
+    """The bodies among the ops of a block, in an order that may be theirs (`in_order`, `leaf_by_leaf`), that save most ops, at
+    least `least`, of those that pay.
 
     Bodies begin where the fewest values cross from one to the next and, if there are several such places, before an op that is
     heavy: its operands are in memory in any case.
     """
-    ops = [op for op in block.ops if op is not block.last_op and op.name != "graph.const"]
     numbers = np.array(_numbers(ops))
     crossing: list[int] = []
     sources: list[tuple[Source | None, ...]] = []
@@ -64,6 +68,49 @@ def find_repeated(
         if found is not None and found.saved >= least and (best is None or found.saved > best.saved) and pays(found):
             best = found
     return best
+
+
+def in_order(block: Block) -> list[Operation]:
+    """The ops of a block but its last one; consts stand in no body."""
+    return [op for op in block.ops if op is not block.last_op and op.name != "graph.const"]
+
+
+def leaf_by_leaf(ops: Sequence[Operation], is_heavy: Callable[[Operation], bool]) -> tuple[list[Operation], list[Operation]]:
+    """The ops before and in a tail that no heavy op reads, and the tail so that what leads to one of its ends stands together.
+
+    An optimizer updates a tree in several maps, each over all leaves: averages, then their squares, then steps. Leaf by leaf
+    the ops of a layer's parameters are a body. Ops that several ends read stand where the first one needs them.
+    """
+    tail: dict[Operation, None] = {}
+    for op in reversed(ops):
+        if not is_heavy(op) and not op.regions and all(_is_last(user) or user in tail for user in _users(op)):
+            tail[op] = None
+    ordered: dict[Operation, None] = {}
+    for end in reversed(tail):
+        if not any(user in tail for user in _users(end)):
+            _append_with_operands(end, tail, ordered)
+    return [op for op in ops if op not in tail], [*ordered]
+
+
+def _users(op: Operation) -> Iterator[Operation]:
+    return (use.operation for result in op.results for use in result.uses)
+
+
+def _is_last(op: Operation) -> bool:
+    block = op.parent
+    return block is not None and op is block.last_op
+
+
+def _append_with_operands(op: Operation, among: Mapping[Operation, None], ordered: dict[Operation, None]) -> None:
+    """Append an op behind those of its operands; without recursion, chains may be long."""
+    waiting = [op]
+    while waiting:
+        op = waiting[-1]
+        before = [o for x in op.operands if (o := x.owner) in among and o not in ordered and isinstance(o, Operation)]
+        if before:
+            waiting += reversed(before)
+        else:
+            ordered[waiting.pop()] = None
 
 
 def _numbers(ops: Sequence[Operation]) -> list[int]:

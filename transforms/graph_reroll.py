@@ -29,9 +29,11 @@ from ..dialects.graph.base import ints
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.shape import BroadcastOp
 from ..dialects.graph.structure import structure_of
 from ._functions import called_function, callees_first, copy_locations, unique_name
-from ._repeats import Repeated, find_repeated
+from ._repeats import Repeated, find_repeated, in_order, leaf_by_leaf
 from ._residuals import FREE, is_heavy
 
 Place = tuple[int, int]
@@ -57,10 +59,34 @@ class GraphRerollPass(ModulePass):
         while waiting:
             function = waiting.pop(0)  # what is called stands before: gradients of a body are read as those of a call
             while function.parent is not None:
-                found = find_repeated(function.body.block, is_heavy, _pays, self.least)
+                found = self._found(function.body.block)
                 if found is None:
                     break
                 waiting.append(_outline(function, found))
+
+    def _found(self, block: Block) -> Repeated | None:
+        ops = in_order(block)
+        if found := find_repeated(block, ops, is_heavy, _pays, self.least):
+            return found
+        before, tail = leaf_by_leaf(ops, _is_no_update)
+        if len(tail) <= self.least:
+            return None
+        if found := find_repeated(block, [*before, *tail], is_heavy, _pays, self.least):
+            _move_to_end(block, tail)
+        return found
+
+
+def _is_no_update(op: Operation) -> bool:
+    """Whether an op is none of those that compute updates of parameters of gradients."""
+    return is_heavy(op) or has_effects(op) or not isinstance(op, ElementwiseOp | BroadcastOp)
+
+
+def _move_to_end(block: Block, ops: Sequence[Operation]) -> None:
+    last = block.last_op
+    assert last is not None
+    for op in ops:
+        op.detach()
+        block.insert_op_before(op, last)
 
 
 def _pays(repeated: Repeated) -> bool:

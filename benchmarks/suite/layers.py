@@ -22,13 +22,13 @@ from rich.table import Table
 
 from .peers import PEERS
 
-KINDS, WHATS, COUNTS = ("mlp", "transformer", "unequal"), ("forward", "step"), (4, 12, 48, 96)
+KINDS, WHATS, COUNTS = ("mlp", "transformer", "unequal"), ("forward", "step", "adam"), (4, 12, 48, 96)
 
 NETWORKS = """
 import json, sys, time
 import numpy as np
 
-WORLD, KIND, LAYERS, TRAINED = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "step"
+WORLD, KIND, LAYERS, WHAT = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 if WORLD == "jax":
     import jax as lm
     import jax.numpy as lnp
@@ -89,8 +89,23 @@ def step(params, x):
     return [{k: p[k] - 0.1 * g[k] for k in p} for p, g in zip(params, slopes)], value
 
 
-function = step if TRAINED else loss
+def map2(f, one, other):
+    return [{k: f(a[k], b[k]) for k in a} for a, b in zip(one, other)]
+
+
+def adam(state, x):  # map after map, as optimizers of trees are written
+    params, m, v = state
+    value, slopes = lm.value_and_grad(loss)(params, x)
+    m = map2(lambda m, g: 0.9 * m + 0.1 * g, m, slopes)
+    v = map2(lambda v, g: 0.999 * v + 0.001 * g * g, v, slopes)
+    moves = map2(lambda m, v: m / (lnp.sqrt(v) + 1e-8), m, v)
+    return (map2(lambda p, u: p - 0.001 * u, params, moves), m, v), value
+
+
+function = {"forward": loss, "step": step, "adam": adam}[WHAT]
 params, x = [parameters(k) for k in range(LAYERS)], normal(T, D)
+if WHAT == "adam":
+    params = params, map2(lambda p, _: 0 * p, params, params), map2(lambda p, _: 0 * p, params, params)
 """
 FIRST = """
 lm.jit(lambda x: x + 1)(x)  # what a process does once

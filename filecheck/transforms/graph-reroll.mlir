@@ -203,3 +203,42 @@ func.func @no_other_halves(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %b1 = graph.broadcast %t1 to [1] : tensor<4xf32> -> tensor<4x4xf32>
   return %b1 : tensor<4x4xf32>
 }
+
+/// An optimizer updates all averages, then all parameters: what leads to one parameter is brought together, and is a body.
+// CHECK-LABEL: func.func private @maps_body
+//       CHECK:   graph.tanh
+//       CHECK:   graph.exp
+//       CHECK:   graph.sub
+// CHECK-LABEL: func.func @maps
+//  CHECK-NEXT:   graph.call @maps_body
+//  CHECK-NEXT:   graph.call @maps_body
+//  CHECK-NEXT:   graph.call @maps_body
+//  CHECK-NEXT:   return
+func.func @maps(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>, %m: tensor<8xf32>, %n: tensor<8xf32>, %o: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %m0 = graph.tanh %m : tensor<8xf32>
+  %n0 = graph.tanh %n : tensor<8xf32>
+  %o0 = graph.tanh %o : tensor<8xf32>
+  %m1 = graph.exp %m0 : tensor<8xf32>
+  %n1 = graph.exp %n0 : tensor<8xf32>
+  %o1 = graph.exp %o0 : tensor<8xf32>
+  %a1 = graph.sub %a, %m1 : tensor<8xf32>
+  %b1 = graph.sub %b, %n1 : tensor<8xf32>
+  %c1 = graph.sub %c, %o1 : tensor<8xf32>
+  return %a1, %b1, %c1, %m1, %n1, %o1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+/// What a product reads is no update: its ops stay where they are.
+// CHECK-LABEL: func.func @no_maps_before_a_product
+//   CHECK-NOT:   graph.call
+func.func @no_maps_before_a_product(%a: tensor<2x2xf32>, %b: tensor<2x2xf32>, %m: tensor<2x2xf32>, %n: tensor<2x2xf32>)
+    -> tensor<2x2xf32> {
+  %m0 = graph.tanh %m : tensor<2x2xf32>
+  %n0 = graph.tanh %n : tensor<2x2xf32>
+  %m1 = graph.exp %m0 : tensor<2x2xf32>
+  %n1 = graph.exp %n0 : tensor<2x2xf32>
+  %a1 = graph.sub %a, %m1 : tensor<2x2xf32>
+  %b1 = graph.sub %b, %n1 : tensor<2x2xf32>
+  %y = graph.dot %a1, %b1 contract [1] with [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}

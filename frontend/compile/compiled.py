@@ -27,6 +27,9 @@ from .split import NOTHING, ROUTE, Splitter, code_of, place_of, plain_arguments
 LIMIT = 8
 _SPLIT: Any = object()
 
+MOST_OUT_OF_RANGE = 4
+"""Calls of a region that may end in an index out of range while they are traced, before the place of it is left to Python."""
+
 
 class _Strict(threading.local):
     breaks = False
@@ -212,6 +215,9 @@ class Compiled:
             try:
                 variant = self._variant(region, args)
             except GraphBreak as error:
+                if error.is_out_of_range and region.out_of_range < MOST_OUT_OF_RANGE:
+                    region.out_of_range += 1
+                    return FALLBACK  # Python runs the statements of this call, and raises
                 mark = self._mark(region, error)
                 if _strict.breaks:
                     raise self._break_error(mark) from None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ...errors import CheckError, LaminaError, LeastSizeError, SizeError
+from ...errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError
 from ...runtime.arrays import plain
 from ...runtime.garbage import collecting_later
 from ..capture import convert, runtime
@@ -137,6 +137,8 @@ class Region:
         self.is_inner = False
         """Whether only such a `rest` calls it."""
         self.empty = 0
+        self.out_of_range = 0
+        """Traces that an index out of range has ended."""
         self.is_full = False
         """Whether a call was left to Python because there are as many variants as there may be."""
         self.latest: Callable[..., Any] = _none
@@ -266,6 +268,7 @@ class Region:
         else:
             made = GraphBreak(f"{type(error).__name__}: {text}")
         made.__traceback__ = error.__traceback__
+        made.is_out_of_range = isinstance(error, BoundsError)
         return made
 
     def _traced(self, args: tuple[Any, ...], from_source: bool) -> Variant | None:

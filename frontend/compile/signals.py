@@ -23,6 +23,8 @@ class GraphBreak(Exception):
         """Where it was, if the error is raised later: codes, instructions and lines, the innermost first."""
         self.variable: str | None = None
         """The variable that cannot leave the region, where that is the reason."""
+        self.is_out_of_range = False
+        """Whether an index was out of range: not the region ends there but the call, in Python's error."""
 
 
 class SpecializeError(Exception):

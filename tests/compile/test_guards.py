@@ -323,3 +323,32 @@ def test_all_breaks_are_found_in_the_first_call() -> None:
     assert ": 5 regions, 4 breaks" in str(lm.explain(f)), lm.explain(f)
     with lm.no_recompile():
         f(X[0])
+
+
+def test_an_index_out_of_range_ends_the_call_and_not_the_region() -> None:
+    @lm.compile
+    def item(x: Any, i: int) -> Any:
+        return (x * 2)[i] + 1
+
+    x = np.arange(4.0)
+    for index in (7, 1, -5, 2, 3):
+        if -4 <= index < 4:
+            assert item(x, index) == 2 * x[index] + 1
+        else:
+            with pytest.raises(IndexError):
+                item(x, index)
+    report = str(lm.explain(item))
+    assert "1 region, 0 breaks" in report and "variant" in report
+
+
+def test_an_index_that_is_always_out_of_range_is_left_to_python() -> None:
+    @lm.compile
+    def caught(x: Any) -> Any:
+        y = x * 2
+        try:
+            return y[9]
+        except IndexError:
+            return y + 1
+
+    for _ in range(8):
+        np.testing.assert_array_equal(caught(np.ones(3)), np.full(3, 3.0))

@@ -16,7 +16,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend import eager
+from lamina.frontend import eager, eager_programs
 from lamina.runtime import abi, dispatch
 from lamina.runtime.dispatch import gate
 
@@ -57,7 +57,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "several results": lambda: lnp.split(V, 3),
     "indices": lambda: lnp.take(X, np.array([2, -1, 0]), axis=1),
     "tables": lambda: lnp.polyder(V),
-    "compiled": lambda: lnp.tanh(np.ones(eager.COMPILED_WORK, np.float32)),
+    "compiled": lambda: lnp.tanh(np.ones(eager_programs.COMPILED_WORK, np.float32)),
 }
 
 
