@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -209,9 +209,19 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
 
 @operation
 def einsum(
-    subscripts: str, *operands: Any, optimize: Any = None, precision: Any = None, preferred_element_type: Any = None
+    subscripts: str,
+    *operands: Any,
+    optimize: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Callable[..., Any] | None = None,
 ) -> Any:
-    """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order."""
+    """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order.
+
+    `_dot_general`, which libraries for jax give, must be `lamina.lax.dot_general`: contractions are ops of their own.
+    """
+    if _dot_general is not None:
+        _require_ours(_dot_general)
     if not isinstance(subscripts, str):
         raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")
     if not operands:
@@ -233,6 +243,13 @@ def einsum(
     labels = [*labels, *missing]
     x = transpose_tracer(x, [labels.index(label) for label in output])
     return lift_as(broadcast_tracer(x, tuple(sizes[label] for label in output)), dtype)
+
+
+def _require_ours(dot_general: Callable[..., Any]) -> None:
+    from . import lax
+
+    if dot_general is not lax.dot_general:
+        raise TypeError("einsum computes contractions by lamina.lax.dot_general alone: leave _dot_general out")
 
 
 def _parse(subscripts: str, xs: Sequence[Tracer]) -> tuple[list[list[str]], list[str]]:
