@@ -14,7 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
+from xdsl.ir import OpResult, SSAValue
+
 from ..dialects.graph.custom import CustomDerivativeOp
+from ..dialects.types import element_of
 from ..errors import DifferentiationError, LaminaError
 from .autodiff import function_name, like
 from .conditional import share_captured
@@ -306,7 +310,7 @@ class custom_vjp(CustomDerivative):
 
         def traced(*xs: Any) -> Any:
             if self._is_symbolic:
-                xs = tuple(CustomVJPPrimal(x, _may_change(outer)) for x, outer in zip(xs, tracers, strict=True))
+                xs = tuple(CustomVJPPrimal(x, may_change(outer)) for x, outer in zip(xs, tracers, strict=True))
             returned = forward(*args.unflatten(xs))
             if not isinstance(returned, tuple | list) or len(returned) != 2:
                 raise DifferentiationError(
@@ -342,8 +346,23 @@ class CustomVJPPrimal:
     perturbed: bool
 
 
-def _may_change(x: Tracer) -> bool:
-    return is_inexact_dtype(x.dtype) and getattr(x.value.owner, "name", "") != "graph.stop_gradient"
+def may_change(x: Tracer) -> bool:
+    """Whether a value may depend on what something is differentiated by: it is no constant, nor behind `stop_gradient`."""
+    waiting, seen = [(x.within, x.value)], set[SSAValue]()
+    while waiting:
+        trace, value = waiting.pop()
+        is_tensor = isinstance(value.type, TensorType)
+        if value in seen or not (is_tensor and isinstance(element_of(value), AnyFloat | ComplexType)):
+            continue
+        seen.add(value)
+        if isinstance(value, OpResult):
+            waiting += [] if value.op.name == "graph.stop_gradient" else [(trace, operand) for operand in value.op.operands]
+            continue
+        if value.owner is not trace.block or value.index < trace.own_arguments:
+            return True
+        outer = trace.captured[value.index - trace.own_arguments][0]
+        waiting += [(outer.within, outer.value)] if type(outer) is Tracer else []
+    return False
 
 
 class BothModes(CustomDerivative):

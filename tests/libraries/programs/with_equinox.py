@@ -39,6 +39,10 @@ def applied(make, x, **options):
     return run
 
 
+def attention(key):
+    return eqx.nn.MultiheadAttention(2, 6, inference=True, key=key)
+
+
 def trained():
     model = eqx.nn.MLP(6, 1, 8, 2, key=KEY)
     optimizer = optax.adam(1e-2)
@@ -222,7 +226,7 @@ PROGRAMS = {
     "LayerNorm": applied(lambda key: eqx.nn.LayerNorm(6), ROWS[0]),
     "RMSNorm": applied(lambda key: eqx.nn.RMSNorm(6), ROWS[0]),
     "GroupNorm": applied(lambda key: eqx.nn.GroupNorm(3, 3), IMAGE),
-    "MultiheadAttention": applied(lambda key: eqx.nn.MultiheadAttention(2, 6, key=key), STEPS, key_=STEPS, value=STEPS),
+    "MultiheadAttention": applied(attention, STEPS, key_=STEPS, value=STEPS),
     "Embedding": applied(lambda key: eqx.nn.Embedding(9, 4, key=key), jnp.array(3)),
     "Dropout": applied(lambda key: eqx.nn.Dropout(0.4), ROWS, key=KEY),
     "PReLU": applied(lambda key: eqx.nn.PReLU(0.3), ROWS),

@@ -17,7 +17,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 from lamina.frontend import tracer
-from lamina.frontend.custom import CustomVJPPrimal
+from lamina.frontend.custom import CustomVJPPrimal, may_change
 from lamina.frontend.functions import is_staging
 from lamina.frontend.tracer import Tracer
 from lamina.frontend.tracing import current
@@ -139,6 +139,7 @@ class Array(metaclass=_AnyArray):
     """A result or a traced array."""
 
 
+Tracer.aval = property(lambda self: ShapedArray(self.shape, self.dtype))
 tracer.Array = Array  # what a traced array is beside a tracer: not one of NumPy's, which libraries take for known values
 config = _Config()
 lm.config.update(promotion="jax", x64=False)
@@ -192,8 +193,24 @@ def _flat_function(wrapped, in_tree):
     return _Wrapped(of_leaves), lambda: structures[-1]
 
 
+class Zero:
+    """The tangent of what does not change."""
+
+    def __init__(self, aval):
+        self.aval = aval
+
+    from_primal_value = classmethod(lambda cls, x: cls(lm.typeof(x)))
+
+
+def _instantiated(tangent):
+    return lnp.zeros(tangent.aval.shape, tangent.aval.dtype) if isinstance(tangent, Zero) else tangent
+
+
+_jvps = {}
+
+
 class Primitive:
-    """An op of a library's own is its `impl`, and so are its derivative and batching, whatever rules the library registers."""
+    """An op of a library's own: its `impl`, with the derivative that the library registers. Batching is that of `impl`."""
 
     multiple_results = False
 
@@ -207,7 +224,18 @@ class Primitive:
     def_abstract_eval = _nothing
 
     def bind(self, *args, **params):
-        return self.impl(*args, **params)
+        moving = [type(x) is Tracer and may_change(x) for x in args]
+        if self not in _jvps or not any(moving):
+            return self.impl(*args, **params)
+        function = lm.custom_jvp(lambda *xs: self.impl(*xs, **params))
+
+        @function.defjvp
+        def rule(primals, tangents):
+            tangents = [t if moves else Zero(lm.typeof(t)) for t, moves in zip(tangents, moving, strict=True)]
+            value, tangent = _jvps[self](primals, tangents, **params)
+            return value, lm.tree.map(_instantiated, tangent, is_leaf=lambda t: isinstance(t, Zero))
+
+        return function(*args)
 
 
 class SymbolicZero:
@@ -219,25 +247,32 @@ class SymbolicZero:
 
 
 class custom_jvp(lm.custom_jvp):
-    """Tangents are arrays, also where they are zero and jax would not call the rule. One that refuses them has none."""
+    """Where no argument changes jax does not call the rule; with `symbolic_zeros` rules see which do not."""
 
-    is_constant = False
+    is_symbolic = False
 
     def defjvp(self, jvp, symbolic_zeros=False):
-        def rule(*args):
-            try:
-                return jvp(*args)
-            except RuntimeError:
-                self.is_constant = True
-                value = self.fun(*args[:-2], *args[-2])
+        self.is_symbolic = symbolic_zeros
+        return super().defjvp(jvp)
+
+    def rules(self, function, args, tracers, *more):
+        moving, of_library = [may_change(x) for x in tracers], self._rule
+
+        def rule(*given):
+            *fixed, primals, tangents = given
+            leaves, structure = lm.tree.flatten(tangents)
+            if not any(moving):
+                value = self.fun(*args.unflatten(lm.tree.leaves(primals)))
                 return value, lm.tree.map(lnp.zeros_like, value)
+            if self.is_symbolic:
+                leaves = [t if moves else SymbolicZero(t) for t, moves in zip(leaves, moving, strict=True)]
+            return of_library(*fixed, primals, structure.unflatten(leaves))
 
-        super().defjvp(rule)
-        return jvp
-
-    def __call__(self, *args, **kwargs):
-        out = super().__call__(*args, **kwargs)
-        return lm.stop_gradient(out) if self.is_constant else out
+        self._rule = rule
+        try:
+            return super().rules(function, args, tracers, *more)
+        finally:
+            self._rule = of_library
 
 
 class Jaxpr:
@@ -337,7 +372,15 @@ _module("_src.dispatch", wait_for_tokens=_nothing)
 _module("custom_derivatives", lm, SymbolicZero=SymbolicZero, CustomVJPPrimal=CustomVJPPrimal, custom_jvp=custom_jvp)
 _module("sharding", **_named("Sharding", "NamedSharding", "PartitionSpec", "Mesh", "SingleDeviceSharding"))
 _module("experimental.sparse", **_named("BCOO", "BCSR", "JAXSparse"))
-_module("interpreters.ad", primitive_jvps={}, primitive_transposes={}, defjvp=_nothing, deflinear=_nothing, **_named("Zero"))
+_module(
+    "interpreters.ad",
+    primitive_jvps=_jvps,
+    primitive_transposes={},
+    defjvp=_nothing,
+    deflinear=_nothing,
+    Zero=Zero,
+    instantiate_zeros=_instantiated,
+)
 _module("interpreters.batching", primitive_batchers={}, axis_primitive_batchers={}, not_mapped=None, **_named("NotMapped"))
 _module("interpreters.mlir", register_lowering=_nothing, lower_fun=_nothing)
 _module("interpreters.xla", apply_primitive=_nothing)
@@ -360,7 +403,7 @@ def named_scope(*args):
     yield
 
 
-default_matmul_precision = default_device = numpy_dtype_promotion = named_scope
+default_matmul_precision = default_device = numpy_dtype_promotion = numpy_rank_promotion = named_scope
 ensure_compile_time_eval = disable_jit = contextlib.nullcontext
 _NOT_OURS = ("inline", "backend", "keep_unused", "device", "compiler_options", "donate_argnums", "donate_argnames")
 
