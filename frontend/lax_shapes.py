@@ -68,7 +68,7 @@ def dynamic_slice(
     >>> import numpy as np, lamina as lm
     >>> lm.lax.dynamic_slice(np.arange(10), [8], [4])
     array([6, 7, 8, 9])
-    >>> lm.lax.dynamic_slice(np.arange(10), [-8], [4], allow_negative_indices=False)
+    >>> lm.lax.dynamic_slice(np.arange(10), [np.array(-8)], [4], allow_negative_indices=False)
     array([0, 1, 2, 3])
     """
     return lnp.dynamic_slice(operand, start_indices, slice_sizes, allow_negative_indices)

@@ -402,6 +402,8 @@ def _block(
     at = tuple(d for d, n in enumerate(sizes) if n != x.shape[d])
     indices: list[Tracer] = []
     for d in at:
+        if not wraps[d] and isinstance(given[d], int | np.integer) and given[d] < 0:
+            raise ShapeError(f"{name}: start {given[d]} of dim {d} is negative, and allow_negative_indices says that none is")
         start = given[d] if isinstance(given[d], Tracer) else lift(concrete_array(given[d]))
         if start.ndim or not is_integer_dtype(start.dtype):
             raise DTypeError(f"{name}: a start must be an integer, got {start!r}")

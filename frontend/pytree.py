@@ -166,6 +166,11 @@ class TreeDef:
         """The parts of a tree that stand where the structure has leaves, as `upto`."""
         return upto(self, tree)
 
+    def compose(self, inner: TreeDef) -> TreeDef:
+        """The structure with another one in the place of each leaf."""
+        children = tuple([child.compose(inner) for child in self.children])
+        return inner if self.kind is None else dataclasses.replace(self, children=children)
+
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree with these leaves.
 

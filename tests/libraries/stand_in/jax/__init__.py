@@ -139,6 +139,11 @@ class Array(metaclass=_AnyArray):
     """A result or a traced array."""
 
 
+class JVPTracer(metaclass=type("_Floats", (type,), {"__instancecheck__": lambda cls, x: type(x) is Tracer and may_change(x)})):
+    """A traced array that may be differentiated."""
+
+
+Tracer._trace = property(lambda self: types.SimpleNamespace(main=self.within))
 Tracer.aval = property(lambda self: ShapedArray(self.shape, self.dtype))
 tracer.Array = Array  # what a traced array is beside a tracer: not one of NumPy's, which libraries take for known values
 config = _Config()
@@ -148,6 +153,14 @@ lm.config.update(promotion="jax", x64=False)
 class ShapedArray(lm.ShapeDtypeStruct):
     def __init__(self, shape, dtype, weak_type=False, *, sharding=None, **options):
         super().__init__(shape, dtype, sharding=sharding, weak_type=weak_type)
+
+    def to_tangent_aval(self):
+        return self
+
+
+def typeof(x):
+    aval = lm.typeof(x)
+    return ShapedArray(aval.shape, aval.dtype)
 
 
 def _named(*names):
@@ -246,6 +259,10 @@ class SymbolicZero:
         return np.zeros(self.shape, self.dtype)
 
 
+def _zeros(tree, symbolic_zeros=False):
+    return lm.tree.map(lnp.zeros_like, tree)
+
+
 class custom_jvp(lm.custom_jvp):
     """Where no argument changes jax does not call the rule; with `symbolic_zeros` rules see which do not."""
 
@@ -279,7 +296,8 @@ class Jaxpr:
     """A function with what it closes over as `consts`."""
 
     def __init__(self, function, args):
-        self.function, self.consts = lm.closure_convert(function, *args)
+        converted, self.consts = lm.closure_convert(function, *args)
+        self.function = converted if self.consts else function  # which any trace may call
         self.jaxpr = self
 
 
@@ -354,6 +372,7 @@ _core = {
     "ClosedJaxpr": Jaxpr,
     "eval_jaxpr": _eval_jaxpr,
     "raise_to_shaped": _itself,
+    "find_top_trace": lambda xs: types.SimpleNamespace(main=current()),
     "Tracer": Tracer,
     "ShapedArray": ShapedArray,
     "AbstractValue": ShapedArray,
@@ -369,7 +388,14 @@ _module("errors", **dict.fromkeys((*_traced, "TracerIntegerConversionError"), lm
 sys.modules["jax.errors"].JaxRuntimeError = lm.LaminaError
 _module("_src.literals", LiteralArray=Array, TypedNdArray=Array)
 _module("_src.dispatch", wait_for_tokens=_nothing)
-_module("custom_derivatives", lm, SymbolicZero=SymbolicZero, CustomVJPPrimal=CustomVJPPrimal, custom_jvp=custom_jvp)
+_module(
+    "custom_derivatives",
+    lm,
+    SymbolicZero=SymbolicZero,
+    CustomVJPPrimal=CustomVJPPrimal,
+    custom_jvp=custom_jvp,
+    zero_from_primal=_zeros,
+)
 _module("sharding", **_named("Sharding", "NamedSharding", "PartitionSpec", "Mesh", "SingleDeviceSharding"))
 _module("experimental.sparse", **_named("BCOO", "BCSR", "JAXSparse"))
 _module(
@@ -379,6 +405,7 @@ _module(
     defjvp=_nothing,
     deflinear=_nothing,
     Zero=Zero,
+    JVPTracer=JVPTracer,
     instantiate_zeros=_instantiated,
 )
 _module("interpreters.batching", primitive_batchers={}, axis_primitive_batchers={}, not_mapped=None, **_named("NotMapped"))
