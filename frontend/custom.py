@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.types import element_of
@@ -358,6 +358,7 @@ def may_change(x: Tracer) -> bool:
         if isinstance(value, OpResult):
             waiting += [] if value.op.name == "graph.stop_gradient" else [(trace, operand) for operand in value.op.operands]
             continue
+        assert isinstance(value, BlockArgument)
         if value.owner is not trace.block or value.index < trace.own_arguments:
             return True
         outer = trace.captured[value.index - trace.own_arguments][0]
