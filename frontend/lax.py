@@ -27,7 +27,7 @@ from .lax_indexing import *
 from .lax_parallel import *
 from .lax_reductions import *
 from .lax_shapes import *
-from .lnp_contract import common_operands, contract
+from .lnp_contract import contract, dot_general
 from .lnp_create import full, full_like
 from .lnp_math import power as pow
 from .lnp_sort import sort_together
@@ -328,17 +328,6 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Products
-
-
-@api
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
-
-    Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
-    """
-    over, batch = dimension_numbers
-    (x, y), dtype = common_operands(lhs, rhs, preferred=preferred_element_type)
-    return lift_as(contract(x, y, over, batch), dtype)
 
 
 def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None) -> Any:

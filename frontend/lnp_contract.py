@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from .eager import operation
+from .eager import api, operation
 from .elementwise import broadcast_shapes
 from .lnp_complex import conjugate
 from .lnp_create import diagonal
@@ -204,7 +204,18 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# einsum
+# dot_general and einsum
+
+
+@api
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
+
+    Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
+    """
+    over, batch = dimension_numbers
+    (x, y), dtype = common_operands(lhs, rhs, preferred=preferred_element_type)
+    return lift_as(contract(x, y, over, batch), dtype)
 
 
 @operation
@@ -220,8 +231,8 @@ def einsum(
 
     `_dot_general`, which libraries for jax give, must be `lamina.lax.dot_general`: contractions are ops of their own.
     """
-    if _dot_general is not None:
-        _require_ours(_dot_general)
+    if _dot_general not in (None, dot_general):
+        raise TypeError("einsum computes contractions by lamina.lax.dot_general alone: leave _dot_general out")
     if not isinstance(subscripts, str):
         raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")
     if not operands:
@@ -243,13 +254,6 @@ def einsum(
     labels = [*labels, *missing]
     x = transpose_tracer(x, [labels.index(label) for label in output])
     return lift_as(broadcast_tracer(x, tuple(sizes[label] for label in output)), dtype)
-
-
-def _require_ours(dot_general: Callable[..., Any]) -> None:
-    from . import lax
-
-    if dot_general is not lax.dot_general:
-        raise TypeError("einsum computes contractions by lamina.lax.dot_general alone: leave _dot_general out")
 
 
 def _parse(subscripts: str, xs: Sequence[Tracer]) -> tuple[list[list[str]], list[str]]:
