@@ -165,7 +165,8 @@ class _Definition:
     def is_copied(self) -> bool:
         """Whether each part that uses it has one of its own."""
         first = self.lines[0]
-        return first.startswith("declare") or " private " in first or (self.is_function and "alwaysinline" in first)
+        is_inlined = self.is_function and "alwaysinline" in first and " internal " in first  # else two parts would export it
+        return first.startswith("declare") or " private " in first or is_inlined
 
     @cached_property
     def text(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ..dialects.graph.autodiff import JvpOp, VjpOp
 from ..dialects.symbolic import Size
 from ..errors import DifferentiationError
-from .functions import Aval, TracedFunction, abstract, argument_paths, is_staging, staging, trace_function
+from .functions import Aval, TracedFunction, abstract, argument_paths, call_function, is_staging, staging, trace_function
 from .lnp_create import filled
 from .promotion import is_complex_dtype, is_float_dtype, is_inexact_dtype
 from .pytree import TreeDef, flatten
@@ -86,20 +86,20 @@ def require_complex(point: Point, leaves: Sequence[int], what: str) -> None:
 
 
 def value_and_grad(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that returns the value of `function` and its gradient.
+    """A function that returns the value of `fun` and its gradient.
 
     Args:
-        function: returns a scalar float; with `has_aux`, a pair of it and any tree of arrays.
+        fun: returns a scalar float; with `has_aux`, a pair of it and any tree of arrays.
         argnums: the position of the argument to differentiate by, or a sequence of positions.
         has_aux: whether the result holds more than the scalar.
-        holomorphic: whether `function` takes and returns complex numbers and is holomorphic: then this is its complex
+        holomorphic: whether `fun` takes and returns complex numbers and is holomorphic: then this is its complex
             derivative. Otherwise, by a complex argument x + iy, the gradient is df/dx - i df/dy.
 
     Returns:
         A function of the same arguments that returns `(value, gradient)`: the gradient has the structure of the argument, or is
-        a tuple of such for a sequence of positions. With `has_aux` the value is the pair. About 3 times the cost of `function`.
+        a tuple of such for a sequence of positions. With `has_aux` the value is the pair. About 3 times the cost of `fun`.
 
     Raises:
         DifferentiationError: the value is no scalar float, or an argument to differentiate by is not float.
@@ -109,21 +109,21 @@ def value_and_grad(
     (array(5., dtype=float32), array([2., 4.], dtype=float32))
     """
 
-    @functools.wraps(function)
+    @functools.wraps(fun)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_grad(function, argnums, has_aux, holomorphic, "value_and_grad", args, kwargs)
+        return _value_and_grad(fun, argnums, has_aux, holomorphic, "value_and_grad", args, kwargs)
 
-    differentiated = each_call(transformed, f"value_and_grad_{function_name(function)}", function)
-    return _passing_objects(differentiated, function, argnums, lambda f, at: value_and_grad(f, at, has_aux, holomorphic))
+    differentiated = each_call(transformed, f"value_and_grad_{function_name(fun)}", fun)
+    return _passing_objects(differentiated, fun, argnums, lambda f, at: value_and_grad(f, at, has_aux, holomorphic))
 
 
 def grad(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that returns the gradient of `function`, which must return a scalar float.
+    """A function that returns the gradient of `fun`, which must return a scalar float.
 
     Args:
-        function, argnums, has_aux, holomorphic: as for `value_and_grad`.
+        fun, argnums, has_aux, holomorphic: as for `value_and_grad`.
 
     Returns:
         A function of the same arguments that returns the gradient; with `has_aux`, `(gradient, aux)`.
@@ -136,13 +136,13 @@ def grad(
     array([1., 1.], dtype=float32)
     """
 
-    @functools.wraps(function)
+    @functools.wraps(fun)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = _value_and_grad(function, argnums, has_aux, holomorphic, "grad", args, kwargs)
+        value, gradient = _value_and_grad(fun, argnums, has_aux, holomorphic, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    differentiated = each_call(transformed, f"grad_{function_name(function)}", function)
-    return _passing_objects(differentiated, function, argnums, lambda f, at: grad(f, at, has_aux, holomorphic))
+    differentiated = each_call(transformed, f"grad_{function_name(fun)}", fun)
+    return _passing_objects(differentiated, fun, argnums, lambda f, at: grad(f, at, has_aux, holomorphic))
 
 
 def _passing_objects(
@@ -210,7 +210,8 @@ def _value_and_grad(
         require_complex(point, wrt, what)
     scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
-    out, gradients = pull_back(point, wrt, ones)
+    is_empty = all(structures[p].num_leaves == 0 for p in positions)  # as the parameters of a module that has none
+    out, gradients = (flatten(call_function(point.traced, point.leaves))[0], []) if is_empty else pull_back(point, wrt, ones)
     by_leaf = dict(zip(wrt, gradients, strict=True))
     trees = [structures[p].unflatten(by_leaf.get(k) for k in range(starts[p], starts[p + 1])) for p in positions]
     return point.traced.out_structure.unflatten(out), trees[0] if isinstance(argnums, int) else tuple(trees)
@@ -299,16 +300,14 @@ def like(tree: Any, structure: TreeDef, avals: Sequence[Aval], what: str) -> lis
 # Forward mode
 
 
-def jvp(
-    function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> tuple[Any, ...]:
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function and its derivative along tangents.
 
     Args:
-        function: any function of trees of float arrays.
+        fun: any function of trees of float arrays.
         primals: a tuple or list with its arguments.
         tangents: one for each argument, of its structure and shapes; of a model they may be None where `grad` would be.
-        has_aux: whether `function` returns a pair, of which the second part is not differentiated.
+        has_aux: whether `fun` returns a pair, of which the second part is not differentiated.
 
     Returns:
         `(value, tangent)`: two trees of one structure; results that are not float have zero tangents. With `has_aux`
@@ -322,14 +321,14 @@ def jvp(
         raise DifferentiationError("jvp takes its primals and tangents as tuples: jvp(f, (x,), (dx,))")
 
     def pushed(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-        point = trace_at(function, primals, {}, "jvp")
+        point = trace_at(fun, primals, {}, "jvp")
         if not has_aux:
             return push_forward(point, tangents, "jvp")
         require_pair(point, "jvp")
         (value, aux), (tangent, _) = push_forward(point, tangents, "jvp")
         return value, tangent, aux
 
-    return each_call(pushed, f"jvp_{function_name(function)}", function)(tuple(primals), tuple(tangents))
+    return each_call(pushed, f"jvp_{function_name(fun)}", fun)(tuple(primals), tuple(tangents))
 
 
 def require_pair(point: Point, what: str) -> None:
@@ -357,8 +356,8 @@ def push_forward(point: Point, tangents: tuple[Any, ...], what: str) -> tuple[An
     return structure.unflatten(out), structure.unflatten(moved)
 
 
-def stop_gradient(tree: Any) -> Any:
+def stop_gradient(x: Any) -> Any:
     """The same values, taken as constants by differentiation."""
     if not is_staging():
-        return tree
-    return tree_map(lambda x: build("stop_gradient", lift(x)), tree)
+        return x
+    return tree_map(lambda x: build("stop_gradient", lift(x)), x)

@@ -25,17 +25,23 @@ from .tracing import is_array_like, lift_as
 
 
 def vmap(
-    function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None, axis_size: int | None = None
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable = None,
 ) -> Callable[..., Any]:
-    """A function that applies `function` to every element along a dim of its arguments.
+    """A function that applies `fun` to every element along a dim of its arguments.
 
     Args:
-        function: a function of trees of arrays, written for one element.
+        fun: a function of trees of arrays, written for one element.
         in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
             be a tree that is a prefix of the argument. An argument of None may be anything, as a function.
         out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
-        axis_name: what the axis is called by the collectives in `function` (`lamina.lax.psum` and others).
+        axis_name: what the axis is called by the collectives in `fun` (`lamina.lax.psum` and others).
         axis_size: the number of elements, needed where no argument is mapped.
+        spmd_axis_name: as in jax, where it says how the axis is spread over devices; here there is one.
 
     Raises:
         ShapeError: mapped sizes differ, nothing is mapped, or an axis is out of range.
@@ -45,25 +51,25 @@ def vmap(
     array([3., 3.], dtype=float32)
     """
 
-    @functools.wraps(function)
+    @functools.wraps(fun)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _vmap(function, in_axes, out_axes, axis_name, axis_size, args, kwargs)
+        return _vmap(fun, in_axes, out_axes, axis_name, axis_size, args, kwargs)
 
-    mapped = each_call(transformed, f"vmap_{function_name(function)}", function)
+    mapped = each_call(transformed, f"vmap_{function_name(fun)}", fun)
     if not isinstance(in_axes, tuple | list) or None not in in_axes:
-        return functools.wraps(function)(mapped)
+        return functools.wraps(fun)(mapped)
 
-    @functools.wraps(function)
+    @functools.wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:
         fixed = {k: args[k] for k, axis in enumerate(in_axes[: len(args)]) if axis is None and not _is_of_arrays(args[k])}
         if not fixed:
             return mapped(*args, **kwargs)
         rest = [k for k in range(len(args)) if k not in fixed]
 
-        @functools.wraps(function)
+        @functools.wraps(fun)
         def of_arrays(*given: Any, **named: Any) -> Any:
             known = fixed | dict(zip(rest, given, strict=True))
-            return function(*(known[k] for k in range(len(args))), **named)
+            return fun(*(known[k] for k in range(len(args))), **named)
 
         axes = tuple(in_axes[k] for k in rest)
         return vmap(of_arrays, axes, out_axes, axis_name, axis_size)(*(args[k] for k in rest), **kwargs)

@@ -128,18 +128,19 @@ _EMPTY = flatten(())[1]
 
 
 def scan(
-    function: Callable[[Any, Any], tuple[Any, Any]],
+    f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
 ) -> tuple[Any, Any]:
     """A loop over the first dim of `xs` that carries a value: the last value, and what the iterations returned, stacked.
 
         carry, ys = init, []
         for x in xs:
-            carry, y = function(carry, x)
+            carry, y = f(carry, x)
             ys.append(y)
         return carry, np.stack(ys)
 
@@ -147,12 +148,13 @@ def scan(
     iterations again.
 
     Args:
-        function: takes the carried value and a slice of `xs`, and returns the next value and a tree of arrays.
+        f: takes the carried value and a slice of `xs`, and returns the next value and a tree of arrays.
         init: a tree of arrays and numbers; the function must return the same structure, shapes and dtypes for it.
         xs: a tree of arrays with one first dim, or None with `length`.
         length: the number of iterations, where there are no `xs`.
         reverse: go from the last slice to the first; results are stacked in the order of `xs` all the same.
         unroll: how many iterations of yours are one of the loop, all with True; small bodies then take less time.
+        _split_transpose: taken as in jax; how reverse mode is split is decided here.
 
     Raises:
         ShapeError: the first dims of `xs` differ or are not `length`, or a carried shape changes.
@@ -164,9 +166,9 @@ def scan(
     """
 
     def transformed(init: Any, xs: Any) -> Any:
-        return _scan(function, init, xs, length, reverse, unroll)
+        return _scan(f, init, xs, length, reverse, unroll)
 
-    return each_call(transformed, f"scan_{function_name(function)}", function)(init, () if xs is None else xs)
+    return each_call(transformed, f"scan_{function_name(f)}", f)(init, xs)
 
 
 def _scan(
@@ -188,7 +190,7 @@ def _scan(
     initial, of_init = flatten(init)
 
     def step(i: Any, carry: Any, x: Any) -> Any:
-        out = function(carry, x if structure.num_leaves or xs != () else None)
+        out = function(carry, x)
         if not (isinstance(out, tuple) and len(out) == 2):
             name = function_name(function)
             raise TypeError(f"scan() needs {name}() to return a pair of the carried value and a result, got {out!r:.60}")

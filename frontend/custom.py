@@ -14,7 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import AnyFloat, ComplexType, TensorType
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
 from ..dialects.graph.custom import CustomDerivativeOp
+from ..dialects.types import element_of
 from ..errors import DifferentiationError, LaminaError
 from .autodiff import function_name, like
 from .conditional import share_captured
@@ -28,6 +32,7 @@ from .tracing import lift
 
 __all__ = ["custom_gradient", "custom_jvp", "custom_vjp"]
 
+_NUMBERS = (bool, int, float, complex)
 _UNKNOWN = "which a rule for a derivative does not know while tracing"
 
 
@@ -258,10 +263,10 @@ class custom_vjp(CustomDerivative):
         fun: a function of trees of arrays.
         nondiff_argnums: positions of arguments that are passed on as they are, functions among them.
 
-    `f.defvjp(forward, reverse)`: `forward` takes what `fun` takes and returns `(value, residuals)`; `reverse(residuals,
-    cotangent)` returns a tuple with a gradient an argument, None for zero; it takes arguments of `nondiff_argnums` first. The
-    function has no derivative in forward mode; `lm.hessian` and the like differentiate `forward` and `reverse`. As
-    `jax.custom_vjp`.
+    `f.defvjp(forward, reverse)`: `forward` takes what `fun` takes and returns `(value, residuals)`, of which Python's numbers
+    stay numbers; `reverse(residuals, cotangent)` returns a tuple with a gradient an argument, None for zero; it takes arguments
+    of `nondiff_argnums` first. The function has no derivative in forward mode; `lm.hessian` and the like differentiate
+    `forward` and `reverse`. As `jax.custom_vjp`.
 
     >>> import numpy as np, lamina as lm
     >>> @lm.custom_vjp
@@ -276,14 +281,17 @@ class custom_vjp(CustomDerivative):
     IN_REVERSE = True
     _forward: Callable[..., Any] | None = None
     _reverse: Callable[..., Any]
+    _is_symbolic = False
 
     def defvjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False, optimize_remat: bool = False
     ) -> None:
-        """Set the rules; `symbolic_zeros` must be False, and `optimize_remat` says nothing here."""
-        if symbolic_zeros:
-            raise NotImplementedError("defvjp(symbolic_zeros=True) is not available: zero cotangents are arrays of zeros")
-        self._forward, self._reverse = fwd, bwd
+        """Set the rules.
+
+        With `symbolic_zeros` the leaves of the arguments of `fwd` are `CustomVJPPrimal`; zero cotangents are arrays of zeros,
+        which cost nothing once compiled. `optimize_remat` says nothing here.
+        """
+        self._forward, self._reverse, self._is_symbolic = fwd, bwd, symbolic_zeros
 
     @property
     def is_defined(self) -> bool:
@@ -298,9 +306,11 @@ class custom_vjp(CustomDerivative):
     ) -> list[TracedFunction]:
         name, forward = function_name(self.fun), self._forward
         assert forward is not None
-        structures: list[TreeDef] = []
+        structures: list[tuple[TreeDef, list[Any]]] = []
 
         def traced(*xs: Any) -> Any:
+            if self._is_symbolic:
+                xs = tuple(CustomVJPPrimal(x, may_change(outer)) for x, outer in zip(xs, tracers, strict=True))
             returned = forward(*args.unflatten(xs))
             if not isinstance(returned, tuple | list) or len(returned) != 2:
                 raise DifferentiationError(
@@ -308,8 +318,9 @@ class custom_vjp(CustomDerivative):
                 )
             value = _like_results(returned[0], function, f"what the forward rule of {name} returns first, its value,")
             leaves, structure = flatten(returned[1])
-            structures.append(structure)
-            return (*value, *leaves)
+            numbers = [x if type(x) in _NUMBERS else None for x in leaves]
+            structures.append((structure, numbers))
+            return (*value, *(x for x, number in zip(leaves, numbers, strict=True) if number is None))
 
         first = _trace_rule(by or self, traced, "forward", function.avals, tracers)
         n_results = len(function.out_avals)
@@ -317,12 +328,42 @@ class custom_vjp(CustomDerivative):
 
         def turned(*xs: Any) -> Any:
             cotangent = _with_zeros(xs[len(residuals) :], function)
-            kept = structures[-1].unflatten(xs[: len(residuals)])
+            structure, numbers = structures[-1]
+            arrays = iter(xs)
+            kept = structure.unflatten([next(arrays) if number is None else number for number in numbers])
             returned = self._reverse(*(x for _, x in args.fixed), kept, cotangent)
             return _gradients(returned, args, function.avals, name)
 
         cotangents = [function.out_avals[k]._replace(weak=False) for k in _inexact(function.out_avals)]
         return [first, _trace_rule(by or self, turned, "reverse", [*residuals, *cotangents], ())]
+
+
+@dataclass(frozen=True)
+class CustomVJPPrimal:
+    """A leaf of the arguments of a forward rule: its value, and whether it may be differentiated by."""
+
+    value: Any
+    perturbed: bool
+
+
+def may_change(x: Tracer) -> bool:
+    """Whether a value may depend on what something is differentiated by: it is no constant, nor behind `stop_gradient`."""
+    waiting, seen = [(x.within, x.value)], set[SSAValue]()
+    while waiting:
+        trace, value = waiting.pop()
+        is_tensor = isinstance(value.type, TensorType)
+        if value in seen or not (is_tensor and isinstance(element_of(value), AnyFloat | ComplexType)):
+            continue
+        seen.add(value)
+        if isinstance(value, OpResult):
+            waiting += [] if value.op.name == "graph.stop_gradient" else [(trace, operand) for operand in value.op.operands]
+            continue
+        assert isinstance(value, BlockArgument)
+        if value.owner is not trace.block or value.index < trace.own_arguments:
+            return True
+        outer = trace.captured[value.index - trace.own_arguments][0]
+        waiting += [(outer.within, outer.value)] if type(outer) is Tracer else []
+    return False
 
 
 class BothModes(CustomDerivative):

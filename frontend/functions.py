@@ -46,19 +46,29 @@ class Aval(NamedTuple):
 class TensorSpec:
     """A shape and a dtype in the place of an array, for `f.lower` and `make_graph`.
 
+    `weak_type` says that the dtype yields to others, as that of a Python number does. `sharding` is taken as in jax: there is
+    one device.
+
     >>> TensorSpec((2, 3), "float32")
     TensorSpec((2, 3), 'float32')
     """
 
-    def __init__(self, shape: Sequence[int] | int, dtype: Any = np.float32):
+    def __init__(
+        self, shape: Sequence[int] | int, dtype: Any = np.float32, *, sharding: Any = None, weak_type: bool = False
+    ) -> None:
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.dtype = canonical(dtype)
+        self.sharding, self.weak_type = sharding, weak_type
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TensorSpec) and (self.shape, self.dtype) == (other.shape, other.dtype)
+        return isinstance(other, TensorSpec) and self._facts == other._facts
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
+        return hash(self._facts)
+
+    @property
+    def _facts(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.weak_type
 
     @property
     def ndim(self) -> int:
@@ -244,7 +254,7 @@ def abstract(leaf: Any, path: str = "an argument") -> Aval:
     if isinstance(leaf, Size):
         return Aval(INT64, (), True)
     if isinstance(leaf, TensorSpec):
-        return Aval(leaf.dtype, leaf.shape)
+        return Aval(leaf.dtype, leaf.shape, leaf.weak_type)
     if hasattr(leaf, "__array__"):
         return abstract(np.asarray(leaf), path)
     raise TypeError(

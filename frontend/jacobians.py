@@ -12,12 +12,13 @@ from ..errors import DifferentiationError
 from .autodiff import differentiated, function_name, jvp
 from .batching import vmap
 from .functions import Program, TensorSpec, abstract, argument_paths, trace_function
-from .lnp_create import asarray, eye, zeros_like
+from .lnp_create import asarray, eye, zeros, zeros_like
 from .lnp_shape import reshape, shape
 from .promotion import is_complex_dtype
 from .pytree import TreeDef, flatten
 from .pytree import map as tree_map
 from .retrace import each_call
+from .tracing import is_array_like
 from .vjp import vjp
 
 ShapeDtypeStruct = TensorSpec
@@ -96,19 +97,19 @@ def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
 
 
 def jacfwd(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian, by forward mode: a `jvp` for each element of the argument, all at once.
 
     Args:
-        function: any function of trees of float arrays.
+        fun: any function of trees of float arrays.
         argnums: the position of the argument to differentiate by, or a sequence of positions.
-        has_aux: whether `function` returns a pair, of which the second part is not differentiated and is returned as it is,
+        has_aux: whether `fun` returns a pair, of which the second part is not differentiated and is returned as it is,
             behind the Jacobian.
-        holomorphic: whether `function` is a holomorphic one of complex numbers.
+        holomorphic: whether `fun` is a holomorphic one of complex numbers.
 
     Returns:
-        A function of the same arguments. Its result has the structure of that of `function`, and in the place of each array
+        A function of the same arguments. Its result has the structure of that of `fun`, and in the place of each array
         that of the argument, with arrays `[*result.shape, *argument.shape]`. Cheap where the argument is small.
 
     Raises:
@@ -119,16 +120,16 @@ def jacfwd(
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_forward, "jacfwd", function, argnums, holomorphic, has_aux)
+    return _jacobian(_forward, "jacfwd", fun, argnums, holomorphic, has_aux)
 
 
 def jacrev(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
     """A function that returns the Jacobian, by reverse mode: a `vjp` for each element of the result, all at once.
 
     Args:
-        function, argnums, has_aux, holomorphic: as for `jacfwd`.
+        fun, argnums, has_aux, holomorphic: as for `jacfwd`.
 
     Returns:
         As `jacfwd`. Cheap where the result is small.
@@ -141,7 +142,7 @@ def jacrev(
     array([[2., 0.],
            [2., 1.]])
     """
-    return _jacobian(_reverse, "jacrev", function, argnums, holomorphic, has_aux)
+    return _jacobian(_reverse, "jacrev", fun, argnums, holomorphic, has_aux)
 
 
 jacobian = jacrev
@@ -149,16 +150,16 @@ jacobian = jacrev
 
 
 def hessian(
-    function: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """A function that returns the second derivatives, `jacfwd(jacrev(function))`.
+    """A function that returns the second derivatives, `jacfwd(jacrev(fun))`.
 
     >>> import numpy as np, lamina as lm
     >>> lm.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
+    return jacfwd(jacrev(fun, argnums, has_aux, holomorphic), argnums, has_aux, holomorphic)
 
 
 def typeof(x: Any) -> TensorSpec:
@@ -177,7 +178,7 @@ def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Args:
         function: any function of trees of arrays.
-        args, kwargs: arrays, numbers, or `ShapeDtypeStruct` in their places.
+        args, kwargs: arrays, numbers, or in their places `ShapeDtypeStruct` and whatever else has a shape and a dtype.
 
     Returns:
         A tree of `ShapeDtypeStruct`.
@@ -187,9 +188,16 @@ def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     TensorSpec((3, 3), 'float32')
     """
     leaves, structure = flatten((args, kwargs))
+    is_spec = [hasattr(leaf, "shape") and not isinstance(leaf, TensorSpec) and not is_array_like(leaf) for leaf in leaves]
+    leaves = [TensorSpec(leaf.shape, leaf.dtype) if spec else leaf for leaf, spec in zip(leaves, is_spec, strict=True)]
     paths = argument_paths(function, structure)
     avals = [abstract(leaf, f"eval_shape() argument {path}") for leaf, path in zip(leaves, paths, strict=True)]
-    traced = trace_function(Program(), function, structure, avals, name=function_name(function), paths=paths)
+
+    def of_arrays(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return tree_map(lambda x: zeros(x.shape, x.dtype) if isinstance(x, TensorSpec) else x, found)
+
+    traced = trace_function(Program(), of_arrays, structure, avals, name=function_name(function), paths=paths)
     return traced.out_structure.unflatten(TensorSpec(aval.shape, aval.dtype) for aval in traced.out_avals)
 
 
@@ -204,7 +212,7 @@ def checkpoint(function: Callable[..., Any], **options: Any) -> Callable[..., An
 remat = checkpoint
 
 
-def device_put(tree: Any, device: Any = None) -> Any:
+def device_put(x: Any, device: Any = None) -> Any:
     """The arrays and numbers of a tree as arrays of ours, or in the memory of a registered device (`lm.register_device`).
 
     >>> import lamina as lm
@@ -212,17 +220,17 @@ def device_put(tree: Any, device: Any = None) -> Any:
     {'w': [array(1.), array(2.)]}
     """
     if device in (None, "cpu"):
-        return tree_map(asarray, tree)
+        return tree_map(asarray, x)
     from .devices import put
 
-    return put(tree, device)
+    return put(x, device)
 
 
-def device_get(tree: Any) -> Any:
+def device_get(x: Any) -> Any:
     """The arrays of a tree as NumPy's, on the same memory; those on a device are copied."""
-    return tree_map(np.asarray, tree)
+    return tree_map(np.asarray, x)
 
 
-def block_until_ready(tree: Any) -> Any:
+def block_until_ready(x: Any) -> Any:
     """The tree itself: results are there when a call returns."""
-    return tree
+    return x

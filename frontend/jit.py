@@ -333,7 +333,7 @@ def _jit_class() -> type[Any]:
 
 
 def jit(
-    function: Callable[..., Any] | None = None,
+    fun: Callable[..., Any] | None = None,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
@@ -354,7 +354,7 @@ def jit(
     `out` of its own gets it.
 
     Args:
-        function: takes and returns pytrees of arrays. Python numbers may stand for arrays; they take the dtype of what they
+        fun: takes and returns pytrees of arrays. Python numbers may stand for arrays; they take the dtype of what they
             meet, as in NumPy.
         static_argnums: positions of arguments that stay Python values; they must be hashable.
         static_argnames: names of such arguments, for calls by position and by name.
@@ -395,7 +395,7 @@ def jit(
     >>> step(w, np.float32([2, 2])) is w
     True
     """
-    if function is None:
+    if fun is None:
         return functools.partial(
             jit,
             static_argnums=static_argnums,
@@ -406,15 +406,15 @@ def jit(
             capture=capture,
             device=device,
         )
-    function = getattr(function, "compiled_from", function)
+    fun = getattr(fun, "compiled_from", fun)
     if capture not in CAPTURES:
         raise ValueError(f"jit takes capture= as one of {', '.join(CAPTURES)}, got {capture!r:.60}")
-    if not callable(function):
-        raise TypeError(f"jit takes a function, got {type(function).__name__}: {function!r:.60}")
-    positions, names = _static(function, static_argnums, static_argnames)
-    donated = _donated(function, donate_argnums, donate_argnames, positions)
-    compiled = _jit_class()(_Dispatcher(function, positions, names, donated, Dynamic(dynamic), capture))
-    functools.update_wrapper(compiled, function)
+    if not callable(fun):
+        raise TypeError(f"jit takes a function, got {type(fun).__name__}: {fun!r:.60}")
+    positions, names = _static(fun, static_argnums, static_argnames)
+    donated = _donated(fun, donate_argnums, donate_argnames, positions)
+    compiled = _jit_class()(_Dispatcher(fun, positions, names, donated, Dynamic(dynamic), capture))
+    functools.update_wrapper(compiled, fun)
     if device in (None, "cpu"):
         return compiled
     from .devices import DeviceFunction, find_device
@@ -426,11 +426,11 @@ def jit(
 
 
 def _static(
-    function: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
+    function: Callable[..., Any], argnums: int | Sequence[int] | None, argnames: str | Sequence[str] | None
 ) -> tuple[tuple[int, ...], frozenset[str]]:
     """Static positions and names, each completed by the other where the function has a signature."""
-    positions = [argnums] if isinstance(argnums, int) else [*argnums]
-    names = {argnames} if isinstance(argnames, str) else {*argnames}
+    positions = [argnums] if isinstance(argnums, int) else [*(argnums or ())]
+    names = {argnames} if isinstance(argnames, str) else {*(argnames or ())}
     if not positions and not names:
         return (), frozenset()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from .lax_indexing import *
 from .lax_parallel import *
 from .lax_reductions import *
 from .lax_shapes import *
-from .lnp_contract import common_operands, contract
+from .lnp_contract import contract, dot_general
 from .lnp_create import full, full_like
 from .lnp_math import power as pow
 from .lnp_sort import sort_together
@@ -63,12 +64,29 @@ _RENAMED = {
 """Functions of `lamina.numpy` under jax.lax's names."""
 globals().update({name: getattr(lnp, of) for name, of in _RENAMED.items()})
 
+
+def _with_accuracy(name: str) -> Callable[..., Any]:
+    function = globals()[name]
+
+    @functools.wraps(function)
+    def elementwise(x: Any, accuracy: Any = None) -> Any:
+        return function(x)
+
+    elementwise.__doc__ = (
+        f"`lamina.numpy.{function.__name__}`, within the bounds of docs/semantics.md whatever `accuracy` says."
+    )
+    return elementwise
+
+
+_WITH_ACCURACY = ("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "sin", "sqrt", "tan", "tanh")
+globals().update({name: _with_accuracy(name) for name in _WITH_ACCURACY})
+
 __all__ = [
     *_RENAMED, *lax_parallel.__all__, *lax_conv.__all__, *lax_indexing.__all__, *lax_reductions.__all__, *lax_shapes.__all__,
     "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
     "betainc", "Precision", "RoundingMethod", "bitcast_convert_type", "clamp", "clz", "complex", "cond",
     "convert_element_type", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root",
-    "digamma", "div", "dot", "dot_general", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma",
+    "digamma", "div", "dot", "dot_general", "dtype", "erf", "erf_inv", "erfc", "fori_loop", "full", "full_like", "igamma",
     "igamma_grad_a", "igammac", "integer_pow", "lgamma", "linalg", "logistic", "map", "mulhi", "optimization_barrier",
     "polygamma", "population_count", "pow", "ragged_dot", "random_gamma_grad", "reciprocal", "reduce_precision", "round",
     "rsqrt", "scan", "select", "select_n", "shift_right_arithmetic", "shift_right_logical", "sort", "sort_key_val",
@@ -186,8 +204,8 @@ def optimization_barrier(operand: Any) -> Any:
 
 
 @api
-def rsqrt(x: Any) -> Any:
-    """`1 / sqrt(x)`."""
+def rsqrt(x: Any, accuracy: Any = None) -> Any:
+    """`1 / sqrt(x)`, whatever `accuracy` is asked for."""
     return build("rsqrt", lift(x))
 
 
@@ -266,6 +284,16 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     return lnp.where(lnp.isfinite(x), rounded, x)
 
 
+def dtype(x: Any) -> np.dtype[Any]:
+    """The dtype of an array or number.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.lax.dtype(np.float32(1))
+    dtype('float32')
+    """
+    return lnp.result_type(x)
+
+
 @api
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """`operand` in another dtype."""
@@ -300,17 +328,6 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Products
-
-
-@api
-def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
-
-    Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
-    """
-    over, batch = dimension_numbers
-    (x, y), dtype = common_operands(lhs, rhs, preferred=preferred_element_type)
-    return lift_as(contract(x, y, over, batch), dtype)
 
 
 def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None) -> Any:

@@ -58,19 +58,27 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     return lnp.concatenate(operands, dimension)
 
 
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Any) -> Any:
+def dynamic_slice(
+    operand: Any, start_indices: Any, slice_sizes: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Any:
     """A block of `operand`, one start and size a dim; starts may be traced, and are moved so that the block is inside.
+
+    A negative start counts from the end, unless `allow_negative_indices` (of its dim) is false: then it is moved to 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.lax.dynamic_slice(np.arange(10), [8], [4])
     array([6, 7, 8, 9])
+    >>> lm.lax.dynamic_slice(np.arange(10), [np.array(-8)], [4], allow_negative_indices=False)
+    array([0, 1, 2, 3])
     """
-    return lnp.dynamic_slice(operand, start_indices, slice_sizes)
+    return lnp.dynamic_slice(operand, start_indices, slice_sizes, allow_negative_indices)
 
 
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+def dynamic_update_slice(
+    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
+) -> Any:
     """`operand` with a block replaced; starts may be traced, and are moved so that the block is inside."""
-    return lnp.dynamic_update_slice(operand, update, start_indices)
+    return lnp.dynamic_update_slice(operand, update, start_indices, allow_negative_indices)
 
 
 @api
@@ -184,31 +192,41 @@ def _block(operand: Any, axis: int, start: Any) -> tuple[Tracer, int, list[Any]]
 
 
 @api
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+def dynamic_slice_in_dim(
+    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Any:
     """`slice_size` elements along a dim from a start on that may be traced, moved so that they are inside."""
     x, dim, starts = _block(operand, axis, start_index)
-    return lnp.dynamic_slice(x, starts, [slice_size if d == dim else n for d, n in enumerate(x.shape)])
+    sizes = [slice_size if d == dim else n for d, n in enumerate(x.shape)]
+    return lnp.dynamic_slice(x, starts, sizes, allow_negative_indices)
 
 
 @api
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+def dynamic_index_in_dim(
+    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Any:
     """The slice at an index of a dim that may be traced."""
-    y = dynamic_slice_in_dim(operand, index, 1, axis)
+    y = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return y if keepdims else squeeze(y, axis)
 
 
 @api
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
     """`operand` with a block along a dim replaced, from a start on that may be traced."""
     x, _, starts = _block(operand, axis, start_index)
-    return lnp.dynamic_update_slice(x, update, starts)
+    return lnp.dynamic_update_slice(x, update, starts, allow_negative_indices)
 
 
 @api
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
     """`operand` with the slice at an index of a dim replaced."""
     x, u = lift(operand), lift(update)
-    return dynamic_update_slice_in_dim(x, u if u.ndim == x.ndim else expand_dims(u, axis), index, axis)
+    u = u if u.ndim == x.ndim else expand_dims(u, axis)
+    return dynamic_update_slice_in_dim(x, u, index, axis, allow_negative_indices=allow_negative_indices)
 
 
 @api

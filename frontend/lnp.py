@@ -77,6 +77,7 @@ from .lnp_ufuncs import *
 from .locations import located
 from .promotion import canonical as _canonical
 from .promotion import common_dtype as _common_dtype
+from .tracing import is_array_like as _is_array_like
 from .tracing import token as _token
 
 bool = bool_
@@ -128,7 +129,14 @@ _PUBLIC = frozenset(__all__)
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """`np.result_type`, of traced arrays too, by the promotion that `lm.config` chooses."""
-    return _common_dtype([_canonical(x) if isinstance(x, type | str | np.dtype) else _token(x) for x in arrays_and_dtypes])
+    return _common_dtype([_promoted(x) for x in arrays_and_dtypes])
+
+
+def _promoted(x: Any) -> Any:
+    """What promotion sees of a dtype, of an array or number, or of what has a dtype alone, as a `ShapeDtypeStruct`."""
+    if isinstance(x, type | str | np.dtype):
+        return _canonical(x)
+    return _token(x) if _is_array_like(x) or not hasattr(x, "dtype") else _canonical(x.dtype)
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> Any:

@@ -350,21 +350,23 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -
 
 
 @api
-def dynamic_slice(x: Any, starts: Any, sizes: Any) -> Any:
+def dynamic_slice(x: Any, starts: Any, sizes: Any, allow_negative_indices: bool | Sequence[bool] = True) -> Any:
     """A block of `x`, one start and size a dim; starts may be traced, and are moved so that the block is inside.
+
+    A negative start counts from the end, unless `allow_negative_indices` (of its dim) is false: then it is moved to 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.dynamic_slice(np.arange(10), [8], [4])
     array([6, 7, 8, 9])
     """
     x, sizes = lift(x), static_shape(sizes)
-    at, indices = _block(x, starts, sizes, "dynamic_slice")
+    at, indices = _block(x, starts, sizes, "dynamic_slice", allow_negative_indices)
     return build("gather", x, *indices, at=at, window=tuple(sizes[d] for d in at)) if at else x
 
 
 @api
-def dynamic_update_slice(x: Any, update: Any, starts: Any) -> Any:
-    """`x` with a block replaced; starts may be traced, and are moved so that the block is inside.
+def dynamic_update_slice(x: Any, update: Any, starts: Any, allow_negative_indices: bool | Sequence[bool] = True) -> Any:
+    """`x` with a block replaced; starts may be traced, and are moved so that the block is inside, as in `dynamic_slice`.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.dynamic_update_slice(np.zeros(5), np.ones(2), [9])
@@ -374,7 +376,7 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any) -> Any:
     update = lift_as(update, x.dtype)
     if update.ndim != x.ndim:
         raise ShapeError(f"dynamic_update_slice needs an update of {x.ndim} dims, got {list(update.shape)}")
-    at, indices = _block(x, starts, update.shape, "dynamic_update_slice")
+    at, indices = _block(x, starts, update.shape, "dynamic_update_slice", allow_negative_indices)
     if not at:
         return update
     inside = [
@@ -384,19 +386,27 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any) -> Any:
     return build("scatter", x, update, *inside, kind="set", at=at, window=tuple(update.shape[d] for d in at))
 
 
-def _block(x: Tracer, starts: Any, sizes: Sequence[int], name: str) -> tuple[tuple[int, ...], list[Tracer]]:
-    """The dims that a block does not take whole, and its starts there; negative ones count from the end."""
+def _block(
+    x: Tracer, starts: Any, sizes: Sequence[int], name: str, negative: bool | Sequence[bool]
+) -> tuple[tuple[int, ...], list[Tracer]]:
+    """The dims that a block does not take whole, and its starts there; negative ones count from the end where they may."""
     given = list(starts) if isinstance(starts, tuple | list) or np.ndim(starts) else [starts]
     if len(given) != x.ndim or len(sizes) != x.ndim:
         raise ShapeError(f"{name} needs one start and size a dim of {list(x.shape)}, got {len(given)} and {len(sizes)}")
+    wraps = [negative] * x.ndim if isinstance(negative, bool) else list(negative)
+    if len(wraps) != x.ndim:
+        raise ShapeError(f"{name} needs one allow_negative_indices a dim of {list(x.shape)}, got {len(wraps)}")
     for d, n in enumerate(sizes):
         if not 0 <= n <= x.shape[d]:
             raise ShapeError(f"{name}: a block of {list(sizes)} does not fit in {list(x.shape)}")
     at = tuple(d for d, n in enumerate(sizes) if n != x.shape[d])
     indices: list[Tracer] = []
     for d in at:
+        if not wraps[d] and isinstance(given[d], int | np.integer) and given[d] < 0:
+            raise ShapeError(f"{name}: start {given[d]} of dim {d} is negative, and allow_negative_indices says that none is")
         start = given[d] if isinstance(given[d], Tracer) else lift(concrete_array(given[d]))
         if start.ndim or not is_integer_dtype(start.dtype):
             raise DTypeError(f"{name}: a start must be an integer, got {start!r}")
-        indices.append(counted(as_index(start), x.shape[d], d))
+        start = as_index(start)
+        indices.append(counted(start, x.shape[d], d) if wraps[d] else build("max", start, _like(start, 0)))
     return at, indices

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import ShapeError
-from .eager import operation
+from .eager import api, operation
 from .elementwise import broadcast_shapes
 from .lnp_complex import conjugate
 from .lnp_create import diagonal
@@ -204,14 +204,35 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# einsum
+# dot_general and einsum
+
+
+@api
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
+
+    Dims of the result: batch, the rest of `lhs`, the rest of `rhs`. `precision` says nothing: products are never rounded.
+    """
+    over, batch = dimension_numbers
+    (x, y), dtype = common_operands(lhs, rhs, preferred=preferred_element_type)
+    return lift_as(contract(x, y, over, batch), dtype)
 
 
 @operation
 def einsum(
-    subscripts: str, *operands: Any, optimize: Any = None, precision: Any = None, preferred_element_type: Any = None
+    subscripts: str,
+    *operands: Any,
+    optimize: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Callable[..., Any] | None = None,
 ) -> Any:
-    """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order."""
+    """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order.
+
+    `_dot_general`, which libraries for jax give, must be `lamina.lax.dot_general`: contractions are ops of their own.
+    """
+    if _dot_general not in (None, dot_general):
+        raise TypeError("einsum computes contractions by lamina.lax.dot_general alone: leave _dot_general out")
     if not isinstance(subscripts, str):
         raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")
     if not operands:

@@ -40,11 +40,14 @@ def _of_one_dtype(*xs: Any) -> list[Tracer]:
 
 
 @api
-def polyval(p: Any, x: Any) -> Any:
-    """`np.polyval`: the value of a polynomial, by Horner's rule."""
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """`np.polyval`: the value of a polynomial, by Horner's rule; coefficients are the first dim of `p`.
+
+    `unroll` is taken as in jax: every step is an op.
+    """
     coefficients, x = _of_one_dtype(p, x)
     y: Any = broadcast_tracer(lift_as(0, x.dtype), x.shape)
-    for k in range(coefficients.size):
+    for k in range(coefficients.shape[0] if coefficients.ndim else 0):
         y = y * x + coefficients[k]
     return y
 

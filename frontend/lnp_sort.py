@@ -20,6 +20,7 @@ from .lnp_reduce import any as any_of
 from .lnp_reduce import max as max_of
 from .lnp_reduce import min as min_of
 from .lnp_reduce import sum as sum_of
+from .lnp_scan import cumsum
 from .moves import (
     broadcast_tracer,
     normalize_axes,
@@ -189,14 +190,19 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
 # Quantiles
 
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+_BY_SHARE = "inverted_cdf"
 _MEAN = "mean"
 """As midpoint, rounded as a mean: what a median is."""
 
 
-def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan: bool, unit: float = 1) -> Tracer:
+def _quantile(
+    a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan: bool, unit: float = 1, *, weights: Any = None
+) -> Tracer:
     """Quantiles of the elements along some axes; the dims of `q` come first."""
-    if method not in (*_METHODS, _MEAN):
-        raise ShapeError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
+    if method not in (*_METHODS, _MEAN, _BY_SHARE):
+        raise ShapeError(f"method must be one of {', '.join((*_METHODS, _BY_SHARE))}, got {method!r}")
+    if weights is not None and method != _BY_SHARE:
+        raise ShapeError(f"weights need method={_BY_SHARE!r}, got {method!r}")
     x = lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
     q = lift_as(q, wanted if type(q) in (int, float) else result_type([wanted, lift(q).dtype]))
@@ -210,10 +216,17 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan:
     if n == 0:
         raise ShapeError("a quantile of no elements has no value")
     rows = reshape_tracer(transpose_tracer(x, [*kept, *axes]), (*others, n))
-    (rows,) = sorted_by([rows])
+    shares = None
+    if method == _BY_SHARE:
+        weighed = _weights(weights, x, axes, q.dtype)
+        shares = reshape_tracer(transpose_tracer(weighed, [*kept, *axes]), rows.shape)
+        shares = select(compare("eq", rows, rows), shares, full_like_tracer(shares, 0)) if skips_nan else shares
+    rows, *moved = sorted_by([rows], *([] if shares is None else [shares]))
     # one column for each quantile
     points = broadcast_tracer(reshape_tracer(q, (q.size,)), (*others, q.size))
-    if skips_nan:
+    if moved:
+        found = _up_to_share(rows, moved[0], points)
+    elif skips_nan:
         count = sum_of(compare("eq", rows, rows), -1, keepdims=True)
         last = lift_as(broadcast_tracer(count, (*others, q.size)), q.dtype) - 1
         found = _between(rows, _at_least_zero(points * last), method)
@@ -226,6 +239,28 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan:
     found = transpose_tracer(found, [found.ndim - 1, *range(found.ndim - 1)])
     shape = tuple(1 if d in axes else m for d, m in enumerate(x.shape)) if keepdims else others
     return reshape_tracer(found, (*q.shape, *shape))
+
+
+def _weights(weights: Any, x: Tracer, axes: Sequence[int], dtype: np.dtype[Any]) -> Tracer:
+    """One weight an element, 1 by default."""
+    if weights is None:
+        return lift_as(broadcast_tracer(lift_as(1, dtype), x.shape), dtype)
+    w = lift_as(weights, dtype)
+    if w.shape == x.shape:
+        return w
+    if len(axes) != 1 or w.shape != (x.shape[axes[0]],):
+        raise ShapeError(f"weights are of the shape {list(x.shape)} of the array, or of its one axis, got {list(w.shape)}")
+    return broadcast_tracer(reshape_tracer(w, tuple(n if d in axes else 1 for d, n in enumerate(x.shape))), x.shape)
+
+
+def _up_to_share(rows: Tracer, weights: Tracer, points: Tracer) -> Tracer:
+    """The first of sorted elements up to which at least a share of the weights stands; none before the first weight counts."""
+    shares = cumsum(weights, -1)
+    shares = lift(shares / shares[..., -1:])
+    shares = select(compare("eq", shares, full_like_tracer(shares, 0)), full_like_tracer(shares, -1), shares)
+    before = sum_of(shares[..., None, :] < points[..., :, None], -1)
+    last = build("min", lift_as(before, INT64), lift_as(full_like_tracer(before, rows.shape[-1] - 1), INT64))
+    return lift_as(take_along_axis(rows, last, -1), points.dtype)
 
 
 def _at_least_zero(x: Tracer) -> Tracer:
@@ -255,32 +290,39 @@ def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
 
 
 @api
-def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
-    """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest and midpoint.
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None) -> Any:
+    """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest, midpoint and inverted_cdf.
+
+    `weights`, of the shape of `a` or of its one `axis`, go with inverted_cdf: the least element up to which at least that share
+    of their sum stands. Memory: elements times quantiles.
 
     >>> import numpy as np, lamina as lm
     >>> float(lm.numpy.quantile(np.array([1., 2., 4., 8.]), 0.5))
     3.0
     """
-    return _quantile(a, q, axis, method, keepdims, False)
+    return _quantile(a, q, axis, method, keepdims, False, weights=weights)
 
 
 @api
-def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None) -> Any:
     """`np.percentile`: `quantile` in percent."""
-    return _quantile(a, q, axis, method, keepdims, False, 100)
+    return _quantile(a, q, axis, method, keepdims, False, 100, weights=weights)
 
 
 @api
-def nanquantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None
+) -> Any:
     """`np.nanquantile`: of what is not NaN."""
-    return _quantile(a, q, axis, method, keepdims, True)
+    return _quantile(a, q, axis, method, keepdims, True, weights=weights)
 
 
 @api
-def nanpercentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None
+) -> Any:
     """`np.nanpercentile`: of what is not NaN."""
-    return _quantile(a, q, axis, method, keepdims, True, 100)
+    return _quantile(a, q, axis, method, keepdims, True, 100, weights=weights)
 
 
 @api

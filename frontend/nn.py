@@ -118,26 +118,24 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
 
 @api
 def logsumexp(
-    x: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
 ) -> Any:
     """`log(sum(b * exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True.
 
     Args:
-        b: factors, 1 by default; where they are 0, what is in `x` does not count.
+        b: factors, 1 by default; where they are 0, what is in `a` does not count.
         return_sign: return the logarithm of the absolute value, and the sign of the sum.
 
     Returns:
         The logarithm, NaN of a sum below 0 unless `return_sign`.
     """
-    x = lift_float(x)
+    x = lift_float(a)
     if b is not None:
         return _logsumexp_weighted(x, lift_float(b), normalize_axes(axis, x.ndim), keepdims, return_sign, where)
     if where is not None:
         x = select(broadcast_tracer(as_bool(where), x.shape), x, full_like_tracer(x, -math.inf))
     axes = normalize_axes(axis, x.ndim)
-    if not axes:
-        return x
-    y = build("logsumexp", x, dims=axes)
+    y = build("logsumexp", x, dims=axes) if axes else x
     y = reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape))) if keepdims else y
     return (y, sign(exp(y))) if return_sign else y
 

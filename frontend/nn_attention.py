@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..errors import ShapeError
 from .eager import api
 from .elementwise import broadcast_shapes
 from .lnp_join import concatenate, stack
-from .lnp_logic import where
+from .lnp_logic import logical_and, where
 from .lnp_shape import swapaxes
 from .lnp_ufuncs import cos, sin
 from .moves import broadcast_tracer, reshape_tracer
@@ -67,7 +68,18 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
 
 @api
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, *, scale: float | None = None, is_causal: bool = False
+    query: Any,
+    key: Any,
+    value: Any,
+    bias: Any = None,
+    mask: Any = None,
+    *,
+    scale: float | None = None,
+    is_causal: bool = False,
+    query_seq_lengths: Any = None,
+    key_value_seq_lengths: Any = None,
+    local_window_size: int | tuple[int, int] | None = None,
+    implementation: str | None = None,
 ) -> Any:
     """`attention` as `jax.nn.dot_product_attention` has it: heads stand after the queries and keys.
 
@@ -77,6 +89,10 @@ def dot_product_attention(
         bias: floats that are added to the scores; broadcasts to [batch, heads, queries, keys].
         mask: bools that say which keys a query sees; broadcasts likewise.
         scale, is_causal: as `scale` and `causal` of `attention`.
+        query_seq_lengths, key_value_seq_lengths: integers[batch], how many queries and keys of each element there are; results
+            of the other queries are 0.
+        local_window_size: how many keys before and after its own place a query sees; one number is both.
+        implementation: as in jax, where it chooses a library.
 
     Returns:
         floats[batch, queries, heads, dim].
@@ -84,11 +100,27 @@ def dot_product_attention(
     tensors = [lift(x) for x in (query, key, value)]
     if {x.ndim for x in tensors} not in ({3}, {4}):
         raise ShapeError(f"dot_product_attention needs query, key and value all of 4 dims, or of 3, got {_shown(tensors)}")
+    seen = [] if mask is None else [lift(mask)]
+    seen += _local(tensors[0].shape[-3], tensors[1].shape[-3], local_window_size)
+    if query_seq_lengths is not None:
+        seen.append((lift(query_seq_lengths).reshape(-1, 1) > np.arange(tensors[0].shape[-3]))[:, None, :, None])
+    if key_value_seq_lengths is not None:
+        seen.append((lift(key_value_seq_lengths).reshape(-1, 1) > np.arange(tensors[1].shape[-3]))[:, None, None])
+    mask = functools.reduce(logical_and, seen) if seen else None
     if mask is not None and bias is not None:
-        bias = where(lift(mask), bias, -np.inf)
+        bias = where(mask, bias, -np.inf)
     q, k, v = (swapaxes(x, -2, -3) for x in tensors)
     y = attention(q, k, v, mask if bias is None else bias, causal=is_causal, scale=scale)
     return swapaxes(y, -2, -3)
+
+
+def _local(queries: int, keys: int, window: int | tuple[int, int] | None) -> list[Tracer]:
+    """Which keys stand in the window of a query."""
+    if window is None:
+        return []
+    before, after = (window, window) if isinstance(window, int) else window
+    ahead = np.arange(keys) - np.arange(queries)[:, None]
+    return [lift((ahead >= -before) & (ahead <= after))]
 
 
 def _attention(tensors: list[Tracer], bias: Any, causal: bool, scale: float | None) -> Tracer:

@@ -162,6 +162,15 @@ class TreeDef:
     def __hash__(self) -> int:
         return self._hash
 
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """The parts of a tree that stand where the structure has leaves, as `upto`."""
+        return upto(self, tree)
+
+    def compose(self, inner: TreeDef) -> TreeDef:
+        """The structure with another one in the place of each leaf."""
+        children = tuple([child.compose(inner) for child in self.children])
+        return inner if self.kind is None else dataclasses.replace(self, children=children)
+
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The tree with these leaves.
 
@@ -369,8 +378,8 @@ def _steps(node: TreeDef) -> list[str]:
     return [f"[{k}]" for k in range(n)] if fields is None else [f".{name}" for name in fields]
 
 
-def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The tree of `function(leaf, ...)`; the other trees begin as the first does, and give what they have at its leaves.
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """The tree of `f(leaf, ...)`; the other trees begin as the first does, and give what they have at its leaves.
 
     >>> map(lambda x, y: x + y, {"a": 1}, {"a": 2})
     {'a': 3}
@@ -385,7 +394,7 @@ def map(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[
             except ValueError:
                 raise ValueError(f"trees differ in structure: {structure} and {found}") from None
         columns.append(others)
-    return structure.unflatten(function(*row) for row in zip(*columns, strict=True))
+    return structure.unflatten(f(*row) for row in zip(*columns, strict=True))
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -398,9 +407,9 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDe
     return flatten(tree, is_leaf)[1]
 
 
-def unflatten(structure: TreeDef, leaves: Iterable[Any]) -> Any:
+def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """The tree of a structure with these leaves."""
-    return structure.unflatten(leaves)
+    return treedef.unflatten(leaves)
 
 
 # --------------------------------------------------------------------------------------------------------------------

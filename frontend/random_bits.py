@@ -27,7 +27,7 @@ from .promotion import INT32, INT64, canonical, is_integer_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as, operand
 
-__all__ = ["PRNGKey", "bits", "fold_in", "key", "key_data", "randint", "split", "uniform", "wrap_key_data"]
+__all__ = ["PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "key_impl", "randint", "split", "uniform", "wrap_key_data"]
 
 UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
 
@@ -112,6 +112,16 @@ def key_data(keys: Any) -> Any:
 
 
 wrap_key_data = key_data
+
+
+def clone(key: Any) -> Any:
+    """A key that gives the same numbers: the key itself, which is an array as any other."""
+    return key
+
+
+def key_impl(keys: Any) -> str:
+    """`jax.random.key_impl`: how numbers follow from keys, by jax's name."""
+    return "threefry2x32"
 
 
 @api

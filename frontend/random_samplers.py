@@ -334,7 +334,7 @@ def _poisson_products(key: Any, rate: Tracer) -> Tracer:
         key, count, log = state
         key, own = _keys(key, 2)
         u = uniform_floats(own, rate.shape, rate.dtype)
-        return key, count + lift_as(compare("gt", log, -rate), count.dtype), log + build("log", u)
+        return key, build("add", count, lift_as(compare("gt", log, -rate), count.dtype)), log + build("log", u)
 
     zeros = full_like_tracer(rate, 0)
     start = key, lift_as(zeros, np.dtype(np.int64)), zeros

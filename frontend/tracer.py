@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ..dialects.symbolic import Size
 from ..errors import TracingError
 from ..runtime.array import Array, array_namespace
 from .config import config
@@ -121,8 +122,22 @@ def _operator(name: str) -> Any:
     return lambda self, *args, **options: getattr(lnp, name)(self, *args, **options)
 
 
+def _forward(name: str, reflected: str) -> Any:
+    """A binary operator. An operand that is no array is asked for its own, as Python's numbers do."""
+
+    def method(self: Tracer, other: Any) -> Any:
+        if type(other) is Tracer or isinstance(other, _OPERANDS) or hasattr(other, "__array__"):
+            return getattr(lnp, name)(self, other)
+        return NotImplemented if hasattr(type(other), reflected) else getattr(lnp, name)(self, other)
+
+    return method
+
+
 def _reflected(name: str) -> Any:
     return lambda self, other: getattr(lnp, name)(other, self)
+
+
+_OPERANDS = (np.ndarray, np.generic, Size, bool, int, float, complex, list, tuple)
 
 
 class Tracer:
@@ -300,20 +315,20 @@ class Tracer:
 
     # -- operators
 
-    __add__, __radd__ = _operator("add"), _reflected("add")
-    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
-    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
-    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
-    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
-    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
-    __divmod__, __rdivmod__ = _operator("divmod"), _reflected("divmod")
-    __pow__, __rpow__ = _operator("power"), _reflected("power")
-    __matmul__, __rmatmul__ = _operator("matmul"), _reflected("matmul")
-    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
-    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
-    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
-    __lshift__, __rlshift__ = _operator("left_shift"), _reflected("left_shift")
-    __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
+    __add__, __radd__ = _forward("add", "__radd__"), _reflected("add")
+    __sub__, __rsub__ = _forward("subtract", "__rsub__"), _reflected("subtract")
+    __mul__, __rmul__ = _forward("multiply", "__rmul__"), _reflected("multiply")
+    __truediv__, __rtruediv__ = _forward("divide", "__rtruediv__"), _reflected("divide")
+    __floordiv__, __rfloordiv__ = _forward("floor_divide", "__rfloordiv__"), _reflected("floor_divide")
+    __mod__, __rmod__ = _forward("remainder", "__rmod__"), _reflected("remainder")
+    __divmod__, __rdivmod__ = _forward("divmod", "__rdivmod__"), _reflected("divmod")
+    __pow__, __rpow__ = _forward("power", "__rpow__"), _reflected("power")
+    __matmul__, __rmatmul__ = _forward("matmul", "__rmatmul__"), _reflected("matmul")
+    __and__, __rand__ = _forward("bitwise_and", "__rand__"), _reflected("bitwise_and")
+    __or__, __ror__ = _forward("bitwise_or", "__ror__"), _reflected("bitwise_or")
+    __xor__, __rxor__ = _forward("bitwise_xor", "__rxor__"), _reflected("bitwise_xor")
+    __lshift__, __rlshift__ = _forward("left_shift", "__rlshift__"), _reflected("left_shift")
+    __rshift__, __rrshift__ = _forward("right_shift", "__rrshift__"), _reflected("right_shift")
     __iadd__, __isub__, __imul__ = _in_place(operator.add), _in_place(operator.sub), _in_place(operator.mul)
     __itruediv__, __ifloordiv__ = _in_place(operator.truediv), _in_place(operator.floordiv)
     __imod__, __ipow__, __imatmul__ = _in_place(operator.mod), _in_place(operator.pow), _in_place(operator.matmul)

@@ -191,7 +191,7 @@ def flatten_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -
     return leaves_with_path(tree, is_leaf), structure(tree, is_leaf)
 
 
-def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
+def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """`map` of a function that gets the keys to each leaf, too.
 
     >>> map_with_path(lambda path, x: f"{keystr(path)} = {x}", {"a": [1]})
@@ -199,7 +199,7 @@ def map_with_path(function: Callable[..., Any], tree: Any, *rest: Any, is_leaf: 
     """
     found, shape = flatten_with_path(tree, is_leaf)
     columns = [upto(shape, other) for other in rest]
-    return shape.unflatten(function(path, x, *row) for (path, x), *row in zip(found, *columns, strict=True))
+    return shape.unflatten(f(path, x, *row) for (path, x), *row in zip(found, *columns, strict=True))
 
 
 def keystr(path: KeyPath, *, simple: bool = False, separator: str = "") -> str:

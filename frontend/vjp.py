@@ -18,13 +18,13 @@ from .pytree import TreeDef, flatten
 from .retrace import ARRAYS_ARE_ARGUMENTS
 
 
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of a function, and the product of cotangents with its derivative.
 
     Args:
-        function: any function of trees of float arrays.
+        fun: any function of trees of float arrays.
         primals: where to differentiate.
-        has_aux: whether `function` returns a pair of what is differentiated and any other tree.
+        has_aux: whether `fun` returns a pair of what is differentiated and any other tree.
 
     Returns:
         `(value, pull)` (or `(value, pull, aux)`): `pull(cotangent)` takes a tree like the value and returns a tuple with one
@@ -38,10 +38,10 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     """
     try:
         if is_staging():
-            point = trace_at(function, primals, {}, "vjp")
+            point = trace_at(fun, primals, {}, "vjp")
             value, pull = call_function(point.traced, point.leaves), _Staged(point, has_aux)
         else:
-            pull = _Pull(function, primals, has_aux)
+            pull = _Pull(fun, primals, has_aux)
             point = pull.point
             value = pull.value
         if has_aux:
@@ -51,11 +51,11 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> A
     return (value[0], pull, value[1]) if has_aux else (value, pull)
 
 
-def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function: takes a tree like its value, and returns a tuple with one for each primal.
 
     Args:
-        function: linear in all of its arguments together.
+        fun: linear in all of its arguments together.
         primals: trees of arrays, or `ShapeDtypeStruct`, whose shapes and dtypes count alone.
 
     >>> import lamina as lm, numpy as np
@@ -64,7 +64,7 @@ def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[[A
     """
     leaves, structure = flatten(primals)
     zeros = structure.unflatten([np.zeros(a.shape, a.dtype) for a in map(abstract, leaves)])
-    return vjp(function, *zeros)[1]
+    return vjp(fun, *zeros)[1]
 
 
 def _pulled(point: Point, cotangent: Any, has_aux: bool) -> Any:
@@ -173,13 +173,13 @@ class _Push(_Eager):
         return self.run(tangents)
 
 
-def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and the linear map from tangents of its arguments to that of its result.
 
     The function is traced once, here; each call of the map computes it again, from the same contents.
 
     Args:
-        has_aux: whether `function` returns a pair, of which the second part is not differentiated and is returned as a third
+        has_aux: whether `fun` returns a pair, of which the second part is not differentiated and is returned as a third
             result here.
 
     >>> import numpy as np, lamina as lm
@@ -189,12 +189,12 @@ def linearize(function: Callable[..., Any], *primals: Any, has_aux: bool = False
     """
     try:
         if not is_staging():
-            push = _Push(function, primals, has_aux)
+            push = _Push(fun, primals, has_aux)
             if has_aux:
                 require_pair(push.point, "linearize")
                 return push.value[0], push, push.value[1]
             return push.value, push
-        point = trace_at(function, primals, {}, "linearize")
+        point = trace_at(fun, primals, {}, "linearize")
         if has_aux:
             require_pair(point, "linearize")
     except LaminaError as error:

@@ -91,6 +91,12 @@ def test_what_calls_another_part_declares_it():
     assert "declare void @g()" in one and "define internal" not in two
 
 
+def test_an_inlined_function_that_others_see_is_in_one_part():
+    callers = [f"define internal void @f{k}() {{\n  call void @g()\n  ret void\n}}" for k in range(2)]
+    parts = parts_of("\n".join([*callers, "define void @g() alwaysinline {\n  ret void\n}"]), 3)
+    assert len(parts) > 1 and sum("define void @g()" in part for part in parts) == 1
+
+
 def test_a_small_function_gets_no_part_of_its_own():
     long = "\n".join(f"  %v{k} = add i64 %x, {k}" for k in range(100))
     text = f"define i64 @long(i64 %x) {{\n{long}\n  ret i64 %v7\n}}\ndefine i64 @short(i64 %x) {{\n  ret i64 %x\n}}"

@@ -234,7 +234,6 @@ def test_methods_and_calls_by_name() -> None:
             "the gradient by argument 0",
         ),
         (lambda: lm.custom_jvp(lnp.sin, (0,)).defjvps(None), TypeError, "use defjvp"),
-        (lambda: lm.custom_vjp(lnp.sin).defvjp(None, None, True), NotImplementedError, "symbolic_zeros"),
     ],
 )
 def test_rules_that_are_wrong(call, error, message) -> None:
@@ -286,3 +285,25 @@ def test_functions_and_words_beside_what_is_differentiated() -> None:
     close(lm.jit(lambda w: lm.grad(loss, argnums=-3)(w, lnp.exp, "sum"))(w), np.exp(w))
     with pytest.raises(TypeError, match="expected an array or a number"):
         lm.grad(lambda f, w: f(w))(lnp.sin, 1.0)
+
+
+def test_forward_rules_that_ask_what_may_change() -> None:
+    found = []
+
+    @lm.custom_vjp
+    def scaled(x, factor, count):
+        return x * factor * count
+
+    def forward(x, factor, count):
+        found.append((x.perturbed, factor.perturbed, count.perturbed))
+        return scaled(x.value, factor.value, count.value), (factor.value, count.value, 3)
+
+    def reverse(residuals, g):
+        factor, count, number = residuals
+        assert type(number) is int  # Python's numbers stay numbers
+        return g * factor * count * (2 if number == 3 else lnp.nan), None, None
+
+    scaled.defvjp(forward, reverse, symbolic_zeros=True)
+    slope = lm.grad(lambda x: scaled(x, lm.stop_gradient(2 * x), 3).sum())(np.float32([1, 5]))
+    np.testing.assert_array_equal(slope, [12, 60])
+    assert found == [(True, False, False)]

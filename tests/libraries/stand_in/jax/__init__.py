@@ -9,16 +9,25 @@ from __future__ import annotations
 import contextlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import types
 
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
+from lamina.frontend import tracer
+from lamina.frontend.custom import CustomVJPPrimal, may_change
+from lamina.frontend.functions import is_staging
 from lamina.frontend.tracer import Tracer
+from lamina.frontend.tracing import current
 
 __version__ = "0.10.0"
 __version_info__ = (0, 10, 0)
+
+
+LIBRARIES = {f"jax.{name}" for name in ("example_libraries.optimizers", "example_libraries.stax")}
+"""Modules of jax that are Python on its public functions."""
 
 
 class Missing(dict):
@@ -55,6 +64,8 @@ def _found_in(name, places):
     def get(attribute):
         if attribute.startswith("__"):
             raise AttributeError(attribute)
+        if f"{name}.{attribute}" in LIBRARIES:
+            return importlib.import_module(f"{name}.{attribute}")
         for place in places:
             if hasattr(place, attribute):
                 return getattr(place, attribute)
@@ -77,9 +88,14 @@ def _module(name, *places, **own):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Parts of jax that nobody here knows are modules of missing names."""
+    """Parts of jax that are libraries themselves are the installed ones; others that nobody here knows have missing names."""
 
     def find_spec(self, name, path, target=None):
+        if name in LIBRARIES:
+            elsewhere = [place for place in sys.path if not __file__.startswith(f"{place}/")]
+            found = importlib.machinery.PathFinder.find_spec("jax", elsewhere)
+            source = f"{found.submodule_search_locations[0]}/{'/'.join(name.split('.')[1:])}.py"
+            return importlib.util.spec_from_file_location(name, source)
         is_jax = name.partition(".")[0] in ("jax", "jaxlib")
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_jax else None
 
@@ -97,6 +113,7 @@ sys.meta_path.append(_Finder())
 
 class _Config:
     jax_enable_x64 = x64_enabled = False
+    jax_numpy_dtype_promotion = "standard"
 
     def __getattr__(self, name):
         return False
@@ -110,13 +127,40 @@ class _Config:
             lm.config.update(x64=value)
 
 
+class _AnyArray(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, lm.Array | Tracer)
+
+    def __getattr__(cls, name):
+        return getattr(lm.Array, name)
+
+
+class Array(metaclass=_AnyArray):
+    """A result or a traced array."""
+
+
+class JVPTracer(metaclass=type("_Floats", (type,), {"__instancecheck__": lambda cls, x: type(x) is Tracer and may_change(x)})):
+    """A traced array that may be differentiated."""
+
+
+Tracer._trace = property(lambda self: types.SimpleNamespace(main=self.within))
+Tracer.aval = property(lambda self: ShapedArray(self.shape, self.dtype))
+tracer.Array = Array  # what a traced array is beside a tracer: not one of NumPy's, which libraries take for known values
 config = _Config()
 lm.config.update(promotion="jax", x64=False)
 
 
-class ShapedArray:
-    def __init__(self, shape, dtype, weak_type=False):
-        self.shape, self.dtype = shape, dtype
+class ShapedArray(lm.ShapeDtypeStruct):
+    def __init__(self, shape, dtype, weak_type=False, *, sharding=None, **options):
+        super().__init__(shape, dtype, sharding=sharding, weak_type=weak_type)
+
+    def to_tangent_aval(self):
+        return self
+
+
+def typeof(x):
+    aval = lm.typeof(x)
+    return ShapedArray(aval.shape, aval.dtype)
 
 
 def _named(*names):
@@ -131,7 +175,157 @@ def _itself(function):
     return function
 
 
-_module("numpy", lnp, ndarray=lm.Array)
+def _zipped(*lists):
+    return list(zip(*lists, strict=True))
+
+
+def _mapped(function, *lists):
+    return [function(*row) for row in _zipped(*lists)]
+
+
+def _unzipped(pairs):
+    return tuple(zip(*pairs, strict=True)) or ((), ())
+
+
+class _Wrapped:
+    """A function of arrays, as `linear_util` has it."""
+
+    def __init__(self, function, *args, **options):
+        self.call_wrapped = function
+
+
+def _flat_function(wrapped, in_tree):
+    """A function of leaves, and what then gives the structure of its result."""
+    structures = []
+
+    def of_leaves(*leaves):
+        found, structure = lm.tree.flatten(wrapped.call_wrapped(*in_tree.unflatten(leaves)))
+        structures.append(structure)
+        return found
+
+    return _Wrapped(of_leaves), lambda: structures[-1]
+
+
+class Zero:
+    """The tangent of what does not change."""
+
+    def __init__(self, aval):
+        self.aval = aval
+
+    from_primal_value = classmethod(lambda cls, x: cls(lm.typeof(x)))
+
+
+def _instantiated(tangent):
+    return lnp.zeros(tangent.aval.shape, tangent.aval.dtype) if isinstance(tangent, Zero) else tangent
+
+
+_jvps = {}
+
+
+class Primitive:
+    """An op of a library's own: its `impl`, with the derivative that the library registers. Batching is that of `impl`."""
+
+    multiple_results = False
+
+    def __init__(self, name):
+        self.name = name
+
+    def def_impl(self, impl):
+        self.impl = impl
+        return impl
+
+    def_abstract_eval = _nothing
+
+    def bind(self, *args, **params):
+        moving = [type(x) is Tracer and may_change(x) for x in args]
+        if self not in _jvps or not any(moving):
+            return self.impl(*args, **params)
+        function = lm.custom_jvp(lambda *xs: self.impl(*xs, **params))
+
+        @function.defjvp
+        def rule(primals, tangents):
+            tangents = [t if moves else Zero(lm.typeof(t)) for t, moves in zip(tangents, moving, strict=True)]
+            value, tangent = _jvps[self](primals, tangents, **params)
+            return value, lm.tree.map(_instantiated, tangent, is_leaf=lambda t: isinstance(t, Zero))
+
+        return function(*args)
+
+
+class SymbolicZero:
+    def __init__(self, aval):
+        self.shape, self.dtype = aval.shape, aval.dtype
+
+    def __array__(self, *args, **kwargs):
+        return np.zeros(self.shape, self.dtype)
+
+
+def _zeros(tree, symbolic_zeros=False):
+    return lm.tree.map(lnp.zeros_like, tree)
+
+
+class custom_jvp(lm.custom_jvp):
+    """Where no argument changes jax does not call the rule; with `symbolic_zeros` rules see which do not."""
+
+    is_symbolic = False
+
+    def defjvp(self, jvp, symbolic_zeros=False):
+        self.is_symbolic = symbolic_zeros
+        return super().defjvp(jvp)
+
+    def rules(self, function, args, tracers, *more):
+        moving, of_library = [may_change(x) for x in tracers], self._rule
+
+        def rule(*given):
+            *fixed, primals, tangents = given
+            leaves, structure = lm.tree.flatten(tangents)
+            if not any(moving):
+                value = self.fun(*args.unflatten(lm.tree.leaves(primals)))
+                return value, lm.tree.map(lnp.zeros_like, value)
+            if self.is_symbolic:
+                leaves = [t if moves else SymbolicZero(t) for t, moves in zip(leaves, moving, strict=True)]
+            return of_library(*fixed, primals, structure.unflatten(leaves))
+
+        self._rule = rule
+        try:
+            return super().rules(function, args, tracers, *more)
+        finally:
+            self._rule = of_library
+
+
+class Jaxpr:
+    """A function with what it closes over as `consts`."""
+
+    def __init__(self, function, args):
+        converted, self.consts = lm.closure_convert(function, *args)
+        self.function = converted if self.consts else function  # which any trace may call
+        self.jaxpr = self
+
+
+def make_jaxpr(function, return_shape=False):
+    if not return_shape:
+        return lm.make_jaxpr(function)
+    return lambda *args: (Jaxpr(function, args), lm.eval_shape(function, *args))
+
+
+def _eval_jaxpr(jaxpr, consts, *args):
+    return lm.tree.leaves(jaxpr.function(*args, *consts))
+
+
+class _PartialValue:
+    unknown = staticmethod(_itself)
+
+
+def _evaluated(wrapped, avals):
+    """What a library takes of a partial evaluation: results that do not depend on the arguments, which are zeros here."""
+    return None, [(None, x) for x in wrapped.call_wrapped(*(lnp.zeros(a.shape, a.dtype) for a in avals))], ()
+
+
+def _trace_state(**kwargs):
+    """What a library compares to see that it has come into another transformation."""
+    return current() if is_staging() else None
+
+
+_module("numpy", lnp, ndarray=Array)
 _module("numpy.linalg", lm.linalg)
 _module("numpy.fft", lm.fft)
 _module("nn", lm.nn)
@@ -173,32 +367,70 @@ _module(
     canonicalize_dtype=lambda dtype: lnp.zeros(0, dtype).dtype,
 )
 _core = {
-    **_named("Jaxpr", "JaxprEqn", "Literal", "Var", "ClosedJaxpr", "Trace"),
+    **_named("JaxprEqn", "Literal", "Var", "Trace"),
+    "Jaxpr": Jaxpr,
+    "ClosedJaxpr": Jaxpr,
+    "eval_jaxpr": _eval_jaxpr,
+    "raise_to_shaped": _itself,
+    "find_top_trace": lambda xs: types.SimpleNamespace(main=current()),
     "Tracer": Tracer,
     "ShapedArray": ShapedArray,
     "AbstractValue": ShapedArray,
+    "get_opaque_trace_state": _trace_state,
+    "Primitive": Primitive,
+    "trace_state_clean": lambda: not is_staging(),
 }
 _module("core", **_core)
 _module("extend.core", **_core)
 _module("_src.core", **_core)
 _traced = ("TracerArrayConversionError", "ConcretizationTypeError", "TracerBoolConversionError", "UnexpectedTracerError")
 _module("errors", **dict.fromkeys((*_traced, "TracerIntegerConversionError"), lm.TracingError))
-_module("custom_derivatives", lm, **_named("SymbolicZero"))
+sys.modules["jax.errors"].JaxRuntimeError = lm.LaminaError
+_module("_src.literals", LiteralArray=Array, TypedNdArray=Array)
+_module("_src.dispatch", wait_for_tokens=_nothing)
+_module(
+    "custom_derivatives",
+    lm,
+    SymbolicZero=SymbolicZero,
+    CustomVJPPrimal=CustomVJPPrimal,
+    custom_jvp=custom_jvp,
+    zero_from_primal=_zeros,
+)
 _module("sharding", **_named("Sharding", "NamedSharding", "PartitionSpec", "Mesh", "SingleDeviceSharding"))
 _module("experimental.sparse", **_named("BCOO", "BCSR", "JAXSparse"))
-_module("interpreters.ad", primitive_jvps={}, primitive_transposes={}, defjvp=_nothing, deflinear=_nothing)
+_module(
+    "interpreters.ad",
+    primitive_jvps=_jvps,
+    primitive_transposes={},
+    defjvp=_nothing,
+    deflinear=_nothing,
+    Zero=Zero,
+    JVPTracer=JVPTracer,
+    instantiate_zeros=_instantiated,
+)
 _module("interpreters.batching", primitive_batchers={}, axis_primitive_batchers={}, not_mapped=None, **_named("NotMapped"))
 _module("interpreters.mlir", register_lowering=_nothing, lower_fun=_nothing)
 _module("interpreters.xla", apply_primitive=_nothing)
-_module("extend.linear_util", transformation=_itself, transformation2=_itself, **_named("WrappedFun"))
+_linear_util = {"transformation": _itself, "transformation2": _itself, "WrappedFun": _Wrapped, "wrap_init": _Wrapped}
+_module("extend.linear_util", **_linear_util)
+_module("version", __version_info__=__version_info__, __version__=__version__)
+_module("api_util", debug_info=_nothing, flatten_fun_nokwargs=_flat_function)
+_module("interpreters.partial_eval", PartialVal=_PartialValue, trace_to_jaxpr_nounits=_evaluated)
 _module("extend.source_info_util", register_exclusion=_nothing)
-_module("_src.traceback_util", register_exclusion=_nothing, api_boundary=_itself)
+_module("_src.traceback_util", include_frame=lambda frame: True, register_exclusion=_nothing, api_boundary=_itself)
+_module("_src.util", safe_zip=_zipped, safe_map=_mapped, unzip2=_unzipped)
 _module("_src.tree_util", lm.tree)
 _module("_src.flatten_util", lm.tree)
 
-Array = lm.Array
 float0 = sys.modules["jax.dtypes"].float0
-named_scope = default_matmul_precision = default_device = lambda *args: contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def named_scope(*args):
+    yield
+
+
+default_matmul_precision = default_device = numpy_dtype_promotion = numpy_rank_promotion = named_scope
 ensure_compile_time_eval = disable_jit = contextlib.nullcontext
 _NOT_OURS = ("inline", "backend", "keep_unused", "device", "compiler_options", "donate_argnums", "donate_argnames")
 
@@ -207,6 +439,10 @@ def jit(function=None, /, **options):
     if function is None:
         return lambda f: jit(f, **options)
     return lm.jit(function, **{name: value for name, value in options.items() if name not in _NOT_OURS})
+
+
+def named_call(function, *, name=None):
+    return function
 
 
 def pmap(function, *args, **kwargs):
