@@ -16,6 +16,7 @@ from .lnp_create import diag
 from .lnp_index import counted, index_array, take
 from .lnp_join import concatenate, tile
 from .lnp_logic import as_bool, clip, where
+from .lnp_nonzero import compress
 from .lnp_scan import cumsum
 from .lnp_shape import moveaxis, ravel
 from .lnp_sort import searchsorted
@@ -105,17 +106,24 @@ def _known(obj: Any, what: str) -> Any:
 
 
 @api
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """`np.delete`: without the elements at known places.
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """`np.delete`: without the elements at some places.
+
+    Args:
+        assume_unique_indices: the places may be traced: as many elements are left out as there are places.
 
     Raises:
-        ShapeError: a place is out of range.
-        TracingError: a place is traced.
+        ShapeError: a known place is out of range.
+        TracingError: a place is traced, and they may be equal to each other.
     """
     x = lift(arr)
     if axis is None:
         x, axis = ravel(x), 0
     dim = normalize_axis(axis, x.ndim)
+    if assume_unique_indices and is_traced((obj,)):
+        gone = ravel(lift(index_array(obj)))
+        mask = At(broadcast_tracer(lift(np.True_), (x.shape[dim],)))[gone].set(False)
+        return compress(mask, x, dim, size=x.shape[dim] - gone.size)
     kept = _places(lambda: np.delete(np.arange(x.shape[dim]), _known(obj, "delete")), "delete")
     return take(x, kept, dim)
 
@@ -292,8 +300,11 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         ShapeError: there is not a function a condition, or one more.
     """
     x = lift(x)
-    conditions = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
-    if conditions and not isinstance(condlist[0], list | Tracer | np.ndarray) and lift(condlist[0]).ndim < x.ndim:
+    is_stack = isinstance(condlist, list | tuple) or lift(condlist).ndim > max(x.ndim, 1)
+    conditions = list(condlist) if is_stack else [condlist]
+    if not is_stack and len(funclist) - len(condlist) in (0, 1) and len(condlist) > 1:  # a condition for all elements each
+        conditions = list(condlist)
+    elif conditions and not isinstance(condlist[0], list | Tracer | np.ndarray) and lift(condlist[0]).ndim < x.ndim:
         conditions = [condlist]
     functions = list(funclist)
     extra = len(functions) - len(conditions)

@@ -14,8 +14,9 @@ from .lnp_at import At
 from .lnp_bits import left_shift, nextafter, require_computed, right_shift
 from .lnp_create import array, eye, full, full_like
 from .lnp_grids import ravel_multi_index
-from .lnp_join import concatenate, pad, stack
+from .lnp_join import concatenate, stack
 from .lnp_logic import where
+from .lnp_pad import pad
 from .lnp_poly import convolve, diff
 from .lnp_reduce import sum as sum_of
 from .lnp_scan import cumsum

@@ -12,8 +12,9 @@ from .eager import api
 from .lnp_complex import conjugate, imag, real
 from .lnp_contract import matmul
 from .lnp_create import arange, diagonal
-from .lnp_join import concatenate, flip, pad, stack
+from .lnp_join import concatenate, flip, stack
 from .lnp_logic import clip, where
+from .lnp_pad import pad
 from .lnp_reduce import average
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
