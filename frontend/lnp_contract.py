@@ -244,7 +244,7 @@ def einsum(
     return lift_as(broadcast_tracer(x, tuple(sizes[label] for label in output)), dtype)
 
 
-def _of_labels(*args: Any) -> tuple[str, list[Any]]:
+def _of_labels(*args: Any) -> tuple[str, tuple[Any, ...]]:
     """Subscripts as text for `operand, labels, operand, labels, ...` and, perhaps, the labels of the result."""
     *pairs, result = (*args, None) if len(args) % 2 == 0 else args
     terms = pairs[1::2]
@@ -258,7 +258,7 @@ def _of_labels(*args: Any) -> tuple[str, list[Any]]:
     def written(term: Any) -> str:
         return "".join("..." if label is ... else letters[label] for label in term)
 
-    return ",".join(map(written, terms)) + ("" if result is None else f"->{written(result)}"), pairs[::2]
+    return ",".join(map(written, terms)) + ("" if result is None else f"->{written(result)}"), (*pairs[::2],)
 
 
 def _parse(subscripts: str, xs: Sequence[Tracer]) -> tuple[list[list[str]], list[str]]:

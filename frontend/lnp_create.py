@@ -25,9 +25,9 @@ from .tracer import Tracer
 from .tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
 
 __all__ = [
-    "arange", "array", "asarray", "copy", "diag", "diagonal", "empty", "empty_like", "eye", "full", "full_like",
-    "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri", "tril", "triu", "zeros",
-    "zeros_like",
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "copy", "diag", "diagonal", "empty", "empty_like",
+    "eye", "full", "full_like", "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri",
+    "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -74,6 +74,9 @@ def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
 def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
     """`np.asarray`: the one function here whose result may share the memory of its argument; it has to with `copy=False`."""
     return array(a, dtype, copy=copy, device=device)
+
+
+asanyarray = ascontiguousarray = asarray
 
 
 def copy(a: Any) -> Any:

@@ -18,6 +18,7 @@ from ..errors import DTypeError, ShapeError, TracingError
 from . import tracer
 from .locations import located
 from .tracer import Tracer
+from .tracing import current
 
 KEYWORDS = frozenset({"out", "where", "dtype", "casting", "order", "subok"})
 """The names of such arguments; what a function itself has by one of these names stays its own."""
@@ -79,6 +80,27 @@ def _has_out(name: str) -> bool:
         return "out" in inspect.signature(theirs).parameters if callable(theirs) else False
     except ValueError:  # written in C, without a signature
         return "out=None" in (theirs.__doc__ or "").partition("\n")[0]
+
+
+def changing(made: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose first argument NumPy changes in place: so it is here for an array outside of a trace, unless
+    `promotion="jax"`, and with `inplace=False` a function that returns the changed array.
+
+    Raises:
+        TracingError: the array cannot change.
+    """
+
+    @functools.wraps(made)
+    def function(a: Any, /, *args: Any, inplace: bool = True, **options: Any) -> Any:
+        if not inplace:
+            return made(a, *args, **options)
+        if not isinstance(a, np.ndarray) or current() is not None or not tracer.changes_in_place():
+            rule = f"{made.__name__} cannot change an array in place"
+            raise located(TracingError(f"{rule}: pass inplace=False, it then returns a new array"))
+        np.copyto(a, np.asarray(made(a, *args, **options)), casting="same_kind")
+        return None
+
+    return function
 
 
 def _each(function: Callable[[Any], Any], result: Any) -> Any:

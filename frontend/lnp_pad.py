@@ -32,7 +32,6 @@ class _Options:
     is_odd: bool
 
 
-@api
 def pad(
     array: Any,
     pad_width: Any,
@@ -44,13 +43,13 @@ def pad(
     reflect_type: str = "even",
     **kwargs: Any,
 ) -> Any:
-    """`np.pad`.
+    """`np.pad`, in all of its modes.
 
     Args:
         array: any array.
         pad_width: how many elements before and after: an int, a pair, a pair for each dim, or a dict of these by dim.
-        mode: constant, empty (zeros), edge, reflect, symmetric, wrap, linear_ramp, maximum, mean, median, minimum; or a function
-            of a vector padded with zeros, its pair of widths, the dim and `kwargs`, that returns the vector to put there.
+        mode: constant, empty (zeros), edge, reflect, symmetric, wrap, linear_ramp, maximum, mean, median, minimum; or a
+            function of a vector padded with zeros, its pair of widths, the dim and `kwargs`, that returns what stands there.
         constant_values, end_values, stat_length: the same forms, for the modes constant, linear_ramp, and those that compute a
             value, from all elements or from that many at an end.
         reflect_type: "even", or "odd" for reflections less than twice the edge.
@@ -62,12 +61,27 @@ def pad(
     >>> lm.numpy.pad([1, 2, 4], (1, 2), "reflect", reflect_type="odd")
     array([0, 1, 2, 4, 6, 7])
     """
-    x = lift(array)
-    widths = _pairs(pad_width, x.ndim, "pad widths")
     if callable(mode):
-        return _padded_by(mode, x, widths, kwargs)
+        return _padded_by(mode, array, pad_width, kwargs)
     if kwargs:
         raise TypeError(f"pad() got an unexpected keyword argument {min(kwargs)!r}")
+    return _padded(
+        array,
+        pad_width,
+        mode,
+        constant_values=constant_values,
+        end_values=end_values,
+        stat_length=stat_length,
+        reflect_type=reflect_type,
+    )
+
+
+@api
+def _padded(
+    array: Any, pad_width: Any, mode: str, *, constant_values: Any, end_values: Any, stat_length: Any, reflect_type: str
+) -> Any:
+    x = lift(array)
+    widths = _pairs(pad_width, x.ndim, "pad widths")
     if mode == "empty":
         mode, constant_values = "constant", 0
     if mode == "constant" and lift(constant_values).size == 1:
@@ -76,8 +90,10 @@ def pad(
         raise ShapeError(f"pad mode must be one of empty, {', '.join(_MODES)}, got {mode!r}")
     if reflect_type not in ("even", "odd"):
         raise ShapeError(f"pad reflect_type must be 'even' or 'odd', got {reflect_type!r}")
+    constants, ends = (broadcast_tracer(lift_as(values, x.dtype), (x.ndim, 2)) for values in (constant_values, end_values))
     options = _Options(
-        *(broadcast_tracer(lift_as(values, x.dtype), (x.ndim, 2)) for values in (constant_values, end_values)),
+        constants,
+        ends,
         None if stat_length is None else _pairs(stat_length, x.ndim, "pad stat_length"),
         reflect_type == "odd",
     )
@@ -117,10 +133,10 @@ def _padded_by_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) 
     return build("pad", x, value, low=low, high=high, interior=(0,) * x.ndim)
 
 
-def _padded_by(function: Callable[..., Any], x: Tracer, widths: np.ndarray[Any, Any], kwargs: Mapping[str, Any]) -> Any:
+def _padded_by(function: Callable[..., Any], array: Any, pad_width: Any, kwargs: Mapping[str, Any]) -> Any:
     """With what a function gives for each vector along each dim in turn."""
-    x = _padded_by_constant(x, widths, lift_as(0, x.dtype))
-    for dim, pair in enumerate(widths.tolist()):
+    x = pad(array, pad_width)
+    for dim, pair in enumerate(_pairs(pad_width, x.ndim, "pad widths").tolist()):
 
         def padded(row: Any, dim: int = dim, pair: tuple[int, int] = tuple(pair)) -> Any:
             result = function(row, pair, dim, kwargs)
@@ -128,7 +144,7 @@ def _padded_by(function: Callable[..., Any], x: Tracer, widths: np.ndarray[Any, 
                 raise ShapeError("the function that pads must return the vector: arrays here are not changed in place")
             return result
 
-        x = lift(tracer.lnp.apply_along_axis(padded, dim, x))
+        x = tracer.lnp.apply_along_axis(padded, dim, x)
     return x
 
 
