@@ -169,10 +169,11 @@ def _by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any, options: _
 
 def _odd(x: Tracer, dim: int, width: tuple[int, int], skipped: int) -> Tracer:
     """Twice the edge less the reflection, again and again until the widths are reached."""
-    low, high = width
+    (low, high), period = width, x.shape[dim] - skipped
     while low or high:
         n = x.shape[dim]
-        a, b = min(low, n - skipped), min(high, n - skipped)
+        most = (n - skipped) // period * period  # whole periods at a time, as in NumPy
+        a, b = min(low, most), min(high, most)
         first, last = slice_axis(x, dim, 0, 1), slice_axis(x, dim, n - 1, n)
         before = reverse_tracer(slice_axis(x, dim, skipped, skipped + a), (dim,))
         after = reverse_tracer(slice_axis(x, dim, n - skipped - b, n - skipped), (dim,))
