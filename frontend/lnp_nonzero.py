@@ -65,7 +65,7 @@ def _nonzero(a: Any, size: int, fill_value: Any) -> Any:
     if x.ndim == 0:
         raise ShapeError("nonzero needs at least one dim: use atleast_1d")
     places, there = _flat_places(x, size)
-    fills = fill_value if isinstance(fill_value, tuple | list) else [fill_value or 0] * x.ndim
+    fills = fill_value if isinstance(fill_value, tuple | list) else [0 if fill_value is None else fill_value] * x.ndim
     found = unravel_index(places, x.shape) if x.size else [places] * x.ndim
     return tuple(where(there, index, fill) for index, fill in zip(found, fills, strict=True))
 
