@@ -1,4 +1,4 @@
-"""Examples of docstrings as programs: a function's examples run in order, and the values of those that are expressions count."""
+"""Examples of docstrings as programs: they run in order, and the values of those that are expressions count."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy
 SPACES = {"numpy": lm.numpy, "numpy.linalg": lm.linalg, "numpy.fft": lm.fft}
 STANDS_IN = "stand_in" in str(jax.__file__)
 if STANDS_IN:
-    lm.config(promotion="numpy", x64=True)
+    lm.config.update(promotion="numpy", x64=True)
 
 PROGRAMS = {
     name: program
