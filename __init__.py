@@ -249,7 +249,7 @@ _ALIASES = {
 
 # the parts of scipy, which `import lamina.scipy.stats` finds, too
 _PARTS = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")
-_SHARED = ("linalg", "special")
+_SHARED = ("special",)
 
 __all__ = [*_HOMES, *_ALIASES]
 

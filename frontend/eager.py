@@ -20,6 +20,7 @@ from ..errors import LaminaError, TracingError
 from ..runtime.array import Array as ResultArray
 from ..runtime.array import is_ndarray
 from ..runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
+from . import lnp_out
 from .config import config
 from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Writer, identities, places
 from .eager_programs import WORTH_CODE, EagerProgram
@@ -298,7 +299,13 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
+    operands = lnp_out.most_operands(function)
+
     def slow(*args: Any, **kwargs: Any) -> Any:
+        if (kwargs and not lnp_out.KEYWORDS.isdisjoint(kwargs)) or (operands is not None and len(args) > operands):
+            result = lnp_out.called(made, function, args, kwargs)
+            if result is not NotImplemented:
+                return result
         try:
             trace = current()
             if trace is None or not (

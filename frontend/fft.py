@@ -19,8 +19,9 @@ from .complex_formulas import conjugate, joined, parts
 from .eager import api, creation
 from .elementwise import full_like_tracer
 from .lnp_create import on_device
-from .lnp_join import concatenate, pad, roll
+from .lnp_join import concatenate, roll
 from .lnp_logic import where
+from .lnp_pad import pad
 from .moves import normalize_axes, normalize_axis
 from .promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
 from .tracer import Tracer

@@ -21,6 +21,7 @@ from .moves import (
     slice_axis,
     slice_tracer,
     static_shape,
+    transpose_tracer,
 )
 from .tracer import Tracer
 from .tracing import build, current, lift, lift_as
@@ -136,8 +137,10 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
         ShapeError: there is not one place a dim, or a size fits no place.
     """
     x, sizes, places = lift(operand), nonnegative(static_shape(shape)), static_shape(broadcast_dimensions)
-    if len(places) != x.ndim or sorted(set(places)) != list(places):
-        raise ShapeError(f"broadcast_in_dim needs increasing places for {x.ndim} dims, got {list(places)}")
+    if len(places) != x.ndim or len(set(places)) != len(places):
+        raise ShapeError(f"broadcast_in_dim needs places for {x.ndim} dims, none twice, got {list(places)}")
+    x = transpose_tracer(x, sorted(range(x.ndim), key=lambda k: places[k]))
+    places = sorted(places)
     own = {place: n for place, n in zip(places, x.shape, strict=True)}
     return broadcast_tracer(reshape_tracer(x, tuple(own.get(k, 1) for k in range(len(sizes)))), sizes)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api, creation
+from .elementwise import broadcast_shapes
 from .linalg_factors import expm, svd
 from .lnp_complex import conj
 from .lnp_contract import matmul
@@ -16,7 +17,7 @@ from .lnp_create import eye, zeros
 from .lnp_index import take
 from .lnp_join import concatenate
 from .lnp_shape import matrix_transpose
-from .moves import static_int
+from .moves import broadcast_tracer, static_int
 from .tracer import Tracer
 from .tracing import lift
 
@@ -26,15 +27,15 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _row(x: Any, name: str, least: int = 1) -> Tracer:
-    """A value as one row of elements.
+def _row(x: Any, name: str, least: int = 1, stacked: bool = False) -> Tracer:
+    """A value as one row of elements, or as many if they may be `stacked`.
 
     Raises:
         ShapeError: it has another rank, or fewer elements.
     """
     row = lift(x)
     row = row.reshape(1) if row.ndim == 0 else row
-    if row.ndim != 1 or not isinstance(row.shape[0], int) or row.shape[0] < least:
+    if (row.ndim != 1 and not stacked) or not isinstance(row.shape[-1], int) or row.shape[-1] < least:
         raise ShapeError(f"{name} needs a row of at least {least} elements, got {row.shape}")
     return row
 
@@ -49,10 +50,12 @@ def toeplitz(c: Any, r: Any = None) -> Any:
            [2, 1],
            [3, 2]])
     """
-    column = _row(c, "toeplitz()")
-    row = conj(column) if r is None else _row(r, "toeplitz()")
-    m, n = column.shape[0], row.shape[0]
-    return take(concatenate([column[::-1], row[1:]]), m - 1 - np.arange(m)[:, None] + np.arange(n))
+    column = _row(c, "toeplitz()", stacked=True)
+    row = conj(column) if r is None else _row(r, "toeplitz()", stacked=True)
+    m, n = column.shape[-1], row.shape[-1]
+    stack = broadcast_shapes([column.shape[:-1], row.shape[:-1]])
+    column, row = broadcast_tracer(column, (*stack, m)), broadcast_tracer(row, (*stack, n))
+    return take(concatenate([column[..., ::-1], row[..., 1:]], -1), m - 1 - np.arange(m)[:, None] + np.arange(n), -1)
 
 
 @api
@@ -81,9 +84,9 @@ def circulant(c: Any) -> Any:
            [2, 1, 3],
            [3, 2, 1]])
     """
-    column = _row(c, "circulant()")
-    n = column.shape[0]
-    return take(column, (np.arange(n)[:, None] - np.arange(n)) % n)
+    column = _row(c, "circulant()", stacked=True)
+    n = column.shape[-1]
+    return take(column, (np.arange(n)[:, None] - np.arange(n)) % n, -1)
 
 
 @api
@@ -232,6 +235,15 @@ def _pascal(n: int) -> np.ndarray:
     return np.array([[math.comb(i + j, j) for j in range(n)] for i in range(n)], np.uint64).reshape(n, n)
 
 
+def _pascal_lower(n: int) -> np.ndarray:
+    return np.array([[math.comb(i, j) for j in range(n)] for i in range(n)], np.uint64).reshape(n, n)
+
+
+def _invpascal_lower(n: int) -> np.ndarray:
+    signs = 1 - 2 * ((np.arange(n)[:, None] + np.arange(n)) % 2)
+    return signs * _pascal_lower(n).astype(np.int64)
+
+
 def _dft(n: int) -> np.ndarray:
     return np.exp(-2j * np.pi / n * (np.outer(np.arange(n), np.arange(n)) % n))
 
@@ -246,7 +258,7 @@ def _helmert(n: int) -> np.ndarray:
 
 _CONSTANTS = {
     **{"dft": _dft, "hadamard": _hadamard, "helmert": _helmert, "hilbert": _hilbert, "invhilbert": _invhilbert},
-    **{"invpascal": _invpascal, "pascal": _pascal},
+    **{"invpascal": _invpascal, "invpascal_lower": _invpascal_lower, "pascal": _pascal, "pascal_lower": _pascal_lower},
 }
 
 
@@ -277,15 +289,15 @@ def invhilbert(n: int) -> Any:
     return _constant("invhilbert", static_int(n, "n"))
 
 
-def invpascal(n: int) -> Any:
-    """The inverse of `pascal(n)`, below 2^63.
+def invpascal(n: int, kind: str = "symmetric") -> Any:
+    """The inverse of `pascal(n, kind)`, below 2^63.
 
     >>> import lamina as lm
     >>> lm.linalg.invpascal(2)
     array([[ 2, -1],
            [-1,  1]])
     """
-    return _constant("invpascal", static_int(n, "n"))
+    return _pascal_of_kind("invpascal", n, kind)
 
 
 def hadamard(n: int) -> Any:
@@ -299,8 +311,10 @@ def hadamard(n: int) -> Any:
     return _constant("hadamard", static_int(n, "n"))
 
 
-def pascal(n: int) -> Any:
+def pascal(n: int, kind: str = "symmetric") -> Any:
     """The symmetric matrix of binomial coefficients `(i + j over i)`, below 2^64.
+
+    With `kind="lower"` that of `(i over j)`, whose product with its transpose it is, and with `"upper"` the transpose.
 
     >>> import lamina as lm
     >>> lm.linalg.pascal(3)
@@ -308,7 +322,16 @@ def pascal(n: int) -> Any:
            [1, 2, 3],
            [1, 3, 6]], dtype=uint64)
     """
-    return _constant("pascal", static_int(n, "n"))
+    return _pascal_of_kind("pascal", n, kind)
+
+
+def _pascal_of_kind(name: str, n: int, kind: str) -> Any:
+    if kind not in ("symmetric", "lower", "upper"):
+        raise ValueError(f"{name}() kind must be 'symmetric', 'lower' or 'upper', got {kind!r}")
+    if kind == "symmetric":
+        return _constant(name, static_int(n, "n"))
+    lower = _constant(f"{name}_lower", static_int(n, "n"))
+    return lower if kind == "lower" else matrix_transpose(lower)
 
 
 def dft(n: int, scale: str | None = None) -> Any:

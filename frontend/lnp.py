@@ -67,6 +67,7 @@ from .lnp_more import *
 from .lnp_nonzero import *
 from .lnp_numbers import *
 from .lnp_of_numpy import *
+from .lnp_pad import *
 from .lnp_poly import *
 from .lnp_reduce import *
 from .lnp_scan import *
@@ -115,7 +116,7 @@ _PARTS = [
     importlib.import_module(f".lnp_{part}", __package__)
     for part in (
         *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic", "math", "more"),
-        *("nonzero", "numbers", "of_numpy", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
+        *("nonzero", "numbers", "of_numpy", "pad", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
     )
 ]
 __all__ = [

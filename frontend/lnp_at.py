@@ -124,8 +124,8 @@ def _require_known(hints: dict[str, bool]) -> None:
         raise TypeError(f"x.at[index] got an unexpected keyword argument {min(unknown)!r}")
 
 
-_MODES = ("drop", "fill", "clip")
-_READS = {"drop": "fill", "fill": "fill", "clip": NEAREST, "wrap": "wrap", None: None}
+_MODES = ("drop", "fill", "clip", "promise_in_bounds")
+_READS = {"drop": "fill", "fill": "fill", "clip": NEAREST, "wrap": "wrap", "promise_in_bounds": None, None: None}
 
 
 @api
@@ -140,6 +140,7 @@ def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any
     x = lift(x)
     if mode is not None and mode not in _MODES:
         raise ShapeError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
+    mode = None if mode == "promise_in_bounds" else mode  # checked where known, as without a mode
     if x.dtype == BOOL and kind in ("add", "mul"):
         raise DTypeError(f"cannot {kind} bools: convert with .astype(...)")
     (parts, together), values = expanded(x, index), lift_as(values, x.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from .eager import api, operation
-from .elementwise import broadcast_shapes
+from .elementwise import broadcast_shapes, full_like_tracer
 from .lnp_complex import conjugate
 from .lnp_create import diagonal
 from .lnp_join import stack
@@ -172,15 +173,20 @@ def kron(a: Any, b: Any) -> Any:
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """`np.cross` of vectors of three elements, which lie along `axisa`, `axisb` and in the result along `axisc`.
 
+    Vectors of two elements have a third that is 0; the product of two such is that third element alone.
+
     Args:
         axis: stands for all three.
     """
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = moveaxis(lift(a), axisa, -1), moveaxis(lift(b), axisb, -1)
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ShapeError(f"cross needs vectors of 3 elements, got shapes {list(x.shape)} and {list(y.shape)}")
-    (x0, x1, x2), (y0, y1, y2) = ([t[..., k] for k in range(3)] for t in (x, y))
+    if not {x.shape[-1], y.shape[-1]} <= {2, 3}:
+        raise ShapeError(f"cross needs vectors of 2 or 3 elements, got shapes {list(x.shape)} and {list(y.shape)}")
+    (x0, x1, *x2), (y0, y1, *y2) = ([t[..., k] for k in range(t.shape[-1])] for t in (x, y))
+    if not x2 and not y2:
+        return x0 * y1 - x1 * y0
+    x2, y2 = (z[0] if z else full_like_tracer(t, 0) for z, t in ((x2, x0), (y2, y0)))
     return stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axisc)
 
 
@@ -220,21 +226,23 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = Non
 
 @operation
 def einsum(
-    subscripts: str,
+    subscripts: Any,
+    /,
     *operands: Any,
     optimize: Any = None,
     precision: Any = None,
     preferred_element_type: Any = None,
     _dot_general: Callable[..., Any] | None = None,
 ) -> Any:
-    """`np.einsum` with subscripts as text; three or more operands are contracted in NumPy's greedy order.
+    """`np.einsum`, with subscripts as text, or as a list of labels behind each operand and, last, of the result.
 
-    `_dot_general`, which libraries for jax give, must be `lamina.lax.dot_general`: contractions are ops of their own.
+    Three or more operands are contracted in NumPy's greedy order. `_dot_general`, which libraries for jax give, must be
+    `lamina.lax.dot_general`: contractions are ops of their own.
     """
     if _dot_general not in (None, dot_general):
         raise TypeError("einsum computes contractions by lamina.lax.dot_general alone: leave _dot_general out")
     if not isinstance(subscripts, str):
-        raise TypeError("einsum takes its subscripts as text first, for example einsum('ij,jk->ik', a, b)")
+        subscripts, operands = _of_labels(subscripts, *operands)
     if not operands:
         raise ShapeError("einsum needs at least one operand")
     xs, dtype = common_operands(*operands, preferred=preferred_element_type)
@@ -254,6 +262,23 @@ def einsum(
     labels = [*labels, *missing]
     x = transpose_tracer(x, [labels.index(label) for label in output])
     return lift_as(broadcast_tracer(x, tuple(sizes[label] for label in output)), dtype)
+
+
+def _of_labels(*args: Any) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts as text for `operand, labels, operand, labels, ...` and, perhaps, the labels of the result."""
+    *pairs, result = (*args, None) if len(args) % 2 == 0 else args
+    terms = pairs[1::2]
+    if not terms or not all(isinstance(term, list | tuple) for term in terms):
+        raise TypeError("einsum takes its subscripts as text first, or a list of labels behind each operand")
+    labels = sorted({label for term in (*terms, result or ()) for label in term if label is not ...})
+    letters = {label: letter for label, letter in zip(labels, string.ascii_letters, strict=False)}
+    if len(labels) > len(letters):
+        raise ShapeError(f"einsum takes at most {len(string.ascii_letters)} labels, got {len(labels)}")
+
+    def written(term: Any) -> str:
+        return "".join("..." if label is ... else letters[label] for label in term)
+
+    return ",".join(map(written, terms)) + ("" if result is None else f"->{written(result)}"), (*pairs[::2],)
 
 
 def _parse(subscripts: str, xs: Sequence[Tracer]) -> tuple[list[list[str]], list[str]]:

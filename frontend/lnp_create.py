@@ -12,10 +12,11 @@ from ..dialects.types import element_type, tensor
 from ..errors import ShapeError, TracingError
 from ..runtime.array import as_array
 from .eager import EagerTrace, api, creation
-from .lnp_join import pad, stack
+from .lnp_join import stack
 from .lnp_logic import astype
 from .lnp_math import power
-from .lnp_shape import moveaxis
+from .lnp_pad import pad
+from .lnp_shape import broadcast_arrays, expand_dims, moveaxis
 from .lnp_ufuncs import subtract
 from .locations import located
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
@@ -24,9 +25,9 @@ from .tracer import Tracer
 from .tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
 
 __all__ = [
-    "arange", "array", "asarray", "copy", "diag", "diagonal", "empty", "empty_like", "eye", "full", "full_like",
-    "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri", "tril", "triu", "zeros",
-    "zeros_like",
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "copy", "diag", "diagonal", "empty", "empty_like",
+    "eye", "full", "full_like", "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri",
+    "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -73,6 +74,9 @@ def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
 def asarray(a: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
     """`np.asarray`: the one function here whose result may share the memory of its argument; it has to with `copy=False`."""
     return array(a, dtype, copy=copy, device=device)
+
+
+asanyarray = ascontiguousarray = asarray
 
 
 def copy(a: Any) -> Any:
@@ -187,7 +191,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
         n = positive((stop - start) // step if step == 1 else -((start - stop) // step))
     else:
         n = max(0, math.ceil((stop - start) / step))
-    return _arange(start, step, n, canonical(wanted if dtype is None else dtype))
+    dtype = canonical(wanted if dtype is None else dtype)
+    if dtype.kind in "iu" and any(isinstance(v, float | np.floating) for v in (start, step)):
+        # the step between the first two integers, as in NumPy
+        start, step = int(start), int(start + step) - int(start)
+    return _arange(start, step, n, dtype)
 
 
 @creation
@@ -230,9 +238,12 @@ def linspace(
 
 
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0, dtype: Any = None, axis: int = 0
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`np.logspace`."""
+    """`np.logspace`; an array of bases has the shape of the limits."""
+    if np.ndim(base) > 0:
+        start, stop, base = broadcast_arrays(start, stop, base)
+        base = expand_dims(base, axis)
     y = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else astype(y, dtype)
 

@@ -15,6 +15,7 @@ from .lnp_ufuncs import absolute, fmod, maximum
 from .looped import looped
 from .promotion import ufunc_dtypes
 from .tracing import lift_as, operand, token
+from .ufunc_methods import attach
 
 __all__ = ["gcd", "lcm"]
 
@@ -44,3 +45,6 @@ def lcm(x1: Any, x2: Any, /) -> Any:
     """`np.lcm`: the least common multiple; 0 if one of both is."""
     divisor = gcd(x1, x2)
     return absolute(x1 // maximum(divisor, 1) * x2)
+
+
+attach({"gcd": gcd, "lcm": lcm})

@@ -16,6 +16,8 @@ from .lnp_create import diag
 from .lnp_index import counted, index_array, take
 from .lnp_join import concatenate, tile
 from .lnp_logic import as_bool, clip, where
+from .lnp_nonzero import compress
+from .lnp_out import changing
 from .lnp_scan import cumsum
 from .lnp_shape import moveaxis, ravel
 from .lnp_sort import searchsorted
@@ -105,17 +107,24 @@ def _known(obj: Any, what: str) -> Any:
 
 
 @api
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """`np.delete`: without the elements at known places.
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """`np.delete`: without the elements at some places.
+
+    Args:
+        assume_unique_indices: the places may be traced: as many elements are left out as there are places.
 
     Raises:
-        ShapeError: a place is out of range.
-        TracingError: a place is traced.
+        ShapeError: a known place is out of range.
+        TracingError: a place is traced, and they may be equal to each other.
     """
     x = lift(arr)
     if axis is None:
         x, axis = ravel(x), 0
     dim = normalize_axis(axis, x.ndim)
+    if assume_unique_indices and is_traced((obj,)):
+        gone = ravel(lift(index_array(obj)))
+        mask = At(broadcast_tracer(lift(np.True_), (x.shape[dim],)))[gone].set(False)
+        return compress(mask, x, dim, size=x.shape[dim] - gone.size)
     kept = _places(lambda: np.delete(np.arange(x.shape[dim]), _known(obj, "delete")), "delete")
     return take(x, kept, dim)
 
@@ -147,38 +156,35 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 # Replaced elements
 
 
-def _refuse_in_place(what: str, inplace: bool) -> None:
-    if inplace:
-        _cannot(f"{what} cannot change an array in place: pass inplace=False, it then returns a new array")
-
-
 def _cannot(message: str) -> NoReturn:
     raise TracingError(message)
 
 
+@changing
 @api
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """`np.put` as a new array, with `inplace=False`: values, again and again, at indices of the flat array.
+def put(a: Any, ind: Any, v: Any, mode: str | None = None) -> Any:
+    """`np.put`, or with `inplace=False` as a new array: values, again and again, at indices of the flat array.
 
     Raises:
-        TracingError: `inplace` is not False.
+        TracingError: the array cannot change, and `inplace` is not False.
     """
-    _refuse_in_place("put", inplace)
     x = lift(a)
     index = ravel(lift(index_array(ind))) if is_traced((ind,)) else concrete_array(ind).ravel()
+    if mode == "wrap":
+        index, mode = index % x.size, None
     flat = At(ravel(x))[index].set(resize(lift_as(v, x.dtype), index.size), mode=mode)
     return reshape_tracer(flat, x.shape)
 
 
+@changing
 @api
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """`np.place` as a new array, with `inplace=False`: values, again and again, where a mask holds.
+def place(arr: Any, mask: Any, vals: Any) -> Any:
+    """`np.place`, or with `inplace=False` as a new array: values, again and again, where a mask holds.
 
     Raises:
         ShapeError: the mask has another size, or there are no values.
-        TracingError: `inplace` is not False.
+        TracingError: the array cannot change, and `inplace` is not False.
     """
-    _refuse_in_place("place", inplace)
     x, chosen = lift(arr), as_bool(mask)
     values = ravel(lift_as(vals, x.dtype))
     if chosen.size != x.size or (x.size and not values.size):
@@ -192,15 +198,15 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     return reshape_tracer(lift(where(chosen, take(values, number % values.size), flat)), x.shape)
 
 
+@changing
 @api
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, *, inplace: bool = True) -> Any:
-    """`np.put_along_axis` as a new array, with `inplace=False`.
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any:
+    """`np.put_along_axis`, or with `inplace=False` as a new array.
 
     Raises:
         ShapeError: array and indices do not have as many dims.
-        TracingError: `inplace` is not False.
+        TracingError: the array cannot change, and `inplace` is not False.
     """
-    _refuse_in_place("put_along_axis", inplace)
     x, index = lift(arr), index_array(indices, checked=axis is not None)
     if axis is None:
         flat = put_along_axis(ravel(x), index.reshape(-1), ravel(lift_as(values, x.dtype)), 0, inplace=False)
@@ -215,15 +221,15 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None, *, inp
     return At(x)[tuple(grid)].set(values)
 
 
+@changing
 @api
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """`np.fill_diagonal` as a new array, with `inplace=False`.
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
+    """`np.fill_diagonal`, or with `inplace=False` as a new array.
 
     Raises:
         ShapeError: fewer than two dims, or more of several sizes.
-        TracingError: `inplace` is not False.
+        TracingError: the array cannot change, and `inplace` is not False.
     """
-    _refuse_in_place("fill_diagonal", inplace)
     x = lift(a)
     if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) != 1):
         raise ShapeError(f"fill_diagonal needs two dims, or more of one size, got shape {list(x.shape)}")
@@ -282,6 +288,14 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return y
 
 
+def _conditions(condlist: Any, functions: int, ndim: int) -> list[Any]:
+    """A condition for each function but the default one: NumPy also takes a condition without a list around it."""
+    rows: list[Any] = list(condlist)
+    of_elements = bool(rows) and lift(rows[0]).ndim == 0 and ndim > 0
+    in_a_list = isinstance(condlist, list | tuple) and bool(rows) and isinstance(rows[0], Tracer | np.ndarray)
+    return [condlist] if of_elements and not in_a_list and functions in (1, 2) else rows
+
+
 @api
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """`np.piecewise`: each function, or number, where its condition is the last that holds.
@@ -292,10 +306,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         ShapeError: there is not a function a condition, or one more.
     """
     x = lift(x)
-    conditions = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
-    if conditions and not isinstance(condlist[0], list | Tracer | np.ndarray) and lift(condlist[0]).ndim < x.ndim:
-        conditions = [condlist]
     functions = list(funclist)
+    conditions = _conditions(condlist, len(functions), x.ndim)
     extra = len(functions) - len(conditions)
     if extra not in (0, 1):
         raise ShapeError(f"piecewise needs a function a condition or one more, got {len(functions)} for {len(conditions)}")

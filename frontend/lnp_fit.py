@@ -13,7 +13,7 @@ from .lnp_at import At
 from .lnp_contract import matmul, outer
 from .lnp_create import zeros
 from .lnp_join import atleast_1d
-from .lnp_poly import vander
+from .lnp_poly import trimmed, vander
 from .lnp_reduce import sum
 from .lnp_shape import matrix_transpose
 from .lnp_ufuncs import sqrt
@@ -31,13 +31,21 @@ def _floats(*xs: Any) -> list[Tracer]:
     return [lift_as(x, dtype) for x in xs]
 
 
-@api
-def polydiv(u: Any, v: Any) -> Any:
-    """`np.polydiv`: quotient and remainder of polynomials; leading zeros stay, as in jax.
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """`np.polydiv`: quotient and remainder of polynomials; leading zeros of the remainder stay, as in jax.
+
+    Args:
+        trim_leading_zeros: leave those out, which needs known values.
 
     Raises:
         ShapeError: an operand is no vector, or has no elements.
     """
+    quotient, rest = _divided(u, v)
+    return quotient, trimmed(rest) if trim_leading_zeros else rest
+
+
+@api
+def _divided(u: Any, v: Any) -> tuple[Any, Any]:
     rest, divisor = (lift(atleast_1d(x)) for x in _floats(lift(u), lift(v)))
     if rest.ndim != 1 or divisor.ndim != 1 or not rest.size or not divisor.size:
         raise ShapeError(f"polydiv needs vectors with elements, got shapes {list(rest.shape)} and {list(divisor.shape)}")

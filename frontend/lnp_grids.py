@@ -15,6 +15,7 @@ from .lnp_create import arange, linspace, meshgrid
 from .lnp_join import concatenate, stack
 from .lnp_logic import astype, clip, where
 from .lnp_math import log10, power
+from .lnp_of_numpy import ours
 from .lnp_shape import atleast_1d, broadcast_arrays, moveaxis, shape
 from .lnp_ufuncs import absolute, sign
 from .moves import reshape_tracer, static_shape
@@ -106,12 +107,19 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 # Indices that are known
 
 
-tril_indices, triu_indices = np.tril_indices, np.triu_indices
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """`np.tril_indices`."""
+    return ours(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """`np.triu_indices`."""
+    return ours(np.triu_indices(n, k, m))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """`np.diag_indices`, each an array of its own."""
-    return tuple(np.arange(n) for _ in range(ndim))
+    return ours(tuple(np.arange(n) for _ in range(ndim)))
 
 
 def _matrix(arr: Any, what: str) -> tuple[int, ...]:
@@ -153,12 +161,16 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 @api
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """`np.unravel_index`; traced indices out of range count as the first or the last place.
 
+    Args:
+        order: "C", or "F" for places whose first index changes fastest.
+
     Raises:
-        ShapeError: a known index is out of range.
+        ShapeError: a known index is out of range, or the order is none of these.
     """
+    _check_order(order)
     sizes = static_shape(shape)
     count = math.prod(sizes)
     if not is_traced((indices,)):
@@ -167,15 +179,20 @@ def unravel_index(indices: Any, shape: Any) -> Any:
             raise ShapeError(f"unravel_index: an index of {indices!r:.40} is out of range for {count} places")
     rest = clip(lift_as(indices, INT64), 0, max(count - 1, 0))
     found: list[Any] = []
-    for n in reversed(sizes):
-        found.insert(0, rest % n)
+    for n in sizes if order == "F" else reversed(sizes):
+        found.append(rest % n)
         rest = rest // n
-    return tuple(found)
+    return tuple(found if order == "F" else reversed(found))
+
+
+def _check_order(order: str) -> None:
+    if order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', got {order!r}")
 
 
 @api
-def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise") -> Any:
-    """`np.ravel_multi_index`, with mode "raise" for known indices alone, "clip" or "wrap".
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """`np.ravel_multi_index`, with mode "raise" for known indices alone, "clip" or "wrap", or one of these a dim.
 
     Raises:
         ShapeError: a known index is out of range, or there is not one for each dim.
@@ -184,17 +201,19 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise") -> Any:
     sizes = static_shape(dims)
     if len(multi_index) != len(sizes):
         raise ShapeError(f"ravel_multi_index needs an index a dim of {list(sizes)}, got {len(multi_index)}")
-    if mode not in ("raise", "clip", "wrap"):
-        raise ShapeError(f"mode must be one of raise, clip, wrap, got {mode!r}")
-    if mode == "raise":
-        if is_traced(multi_index):
-            raise TracingError("traced indices cannot be checked: use mode='clip' or mode='wrap'")
-        for k, n in enumerate(sizes):
+    _check_order(order)
+    modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
+    if len(modes) != len(sizes) or not {*modes} <= {"raise", "clip", "wrap"}:
+        raise ShapeError(f"mode must be one of raise, clip, wrap, or one of them a dim, got {mode!r}")
+    for k, (n, how) in enumerate(zip(sizes, modes, strict=True)):
+        if how == "raise":
+            if is_traced((multi_index[k],)):
+                raise TracingError("traced indices cannot be checked: use mode='clip' or mode='wrap'")
             known = concrete_array(multi_index[k])
             if ((known < 0) | (known >= n)).any():
                 raise ShapeError(f"ravel_multi_index: index {k}, {multi_index[k]!r:.40}, is out of range for size {n}")
     total: Any = reshape_tracer(lift(np.int64(0)), ())
-    for k, n in enumerate(sizes):
-        index = lift_as(multi_index[k], INT64)
-        total = total * n + (index % n if mode == "wrap" else clip(index, 0, n - 1))
+    for k in reversed(range(len(sizes))) if order == "F" else range(len(sizes)):
+        n, index = sizes[k], lift_as(multi_index[k], INT64)
+        total = total * n + (index % n if modes[k] == "wrap" else clip(index, 0, n - 1))
     return total

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from ..errors import DTypeError, ShapeError
 from ..runtime.scalars import is_a
 from .eager import api, operation
 from .lnp_index import take
-from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, expand_dims, swapaxes
-from .lnp_ufuncs import floor, remainder
+from .lnp_shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
+from .lnp_ufuncs import remainder
 from .moves import (
     broadcast_tracer,
     concat_tracers,
@@ -27,13 +26,13 @@ from .moves import (
     static_int,
     static_shape,
 )
-from .promotion import FLOAT64, INT64, is_integer_dtype, result_type
+from .promotion import INT64, is_integer_dtype, result_type
 from .tracer import Tracer
-from .tracing import build, current, lift, lift_as, sequence_of_operands, token
+from .tracing import current, lift, lift_as, sequence_of_operands, token
 
 __all__ = [
     "array_split", "column_stack", "concat", "concatenate", "dsplit", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack",
-    "pad", "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
+    "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -250,94 +249,3 @@ def tile(A: Any, reps: Any) -> Any:
     full = tuple(n for pair in zip(counts, sizes, strict=True) for n in pair)
     x = broadcast_tracer(reshape_tracer(x, split_dims), full)
     return reshape_tracer(x, tuple(c * n for c, n in zip(counts, sizes, strict=True)))
-
-
-_BY_PLACE = ("edge", "reflect", "symmetric", "wrap")
-"""Modes whose elements are others of the array: NumPy says which."""
-
-_BY_VALUE: dict[str, Callable[..., Any]] = {
-    "maximum": lambda x, d: x.max(d),
-    "mean": lambda x, d: x.mean(d),
-    "minimum": lambda x, d: x.min(d),
-}
-"""Modes whose elements are computed from all along the axis."""
-
-
-@api
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0) -> Any:
-    """`np.pad` in the modes constant, empty (zeros), edge, reflect, symmetric, wrap, linear_ramp, maximum, mean and minimum.
-
-    Args:
-        array: any array.
-        pad_width: how many elements before and after: an int, a pair, or a pair for each dim.
-        constant_values, end_values: the same forms, for the modes constant and linear_ramp.
-
-    Raises:
-        ShapeError: a width is negative or does not fit, or the mode is none of these.
-    """
-    x = lift(array)
-    widths = np.asarray(pad_width)
-    if not is_integer_dtype(widths.dtype) or (widths < 0).any():
-        raise ShapeError(f"pad widths must be integers that are not negative, got {pad_width!r:.40}")
-    try:
-        widths = np.broadcast_to(widths, (x.ndim, 2))
-    except ValueError:
-        raise ShapeError(f"pad widths {pad_width!r:.40} do not fit {x.ndim} dims") from None
-    if mode == "empty":
-        mode, constant_values = "constant", 0
-    if mode == "constant" and lift(constant_values).size == 1:
-        return _pad_constant(x, widths, reshape_tracer(lift_as(constant_values, x.dtype), ()))
-    if mode not in ("constant", "linear_ramp", *_BY_PLACE, *_BY_VALUE):
-        raise ShapeError(
-            f"pad mode must be one of constant, empty, linear_ramp, {', '.join((*_BY_PLACE, *_BY_VALUE))}, got {mode!r}"
-        )
-    ends = broadcast_tracer(lift_as(end_values if mode == "linear_ramp" else constant_values, x.dtype), (x.ndim, 2))
-    for d in range(x.ndim):
-        low, high = (int(n) for n in widths[d])
-        if not low and not high:
-            continue
-        if not x.shape[d] and mode != "constant":
-            raise ShapeError(f"pad mode {mode!r} needs an element along dim {d} of {list(x.shape)}")
-        if mode in _BY_PLACE:
-            x = _pad_by_place(x, d, (low, high), mode)
-            continue
-        if mode in _BY_VALUE:
-            value = lift_as(expand_dims(_BY_VALUE[mode](x, d), d), x.dtype)
-            before, after = (broadcast_tracer(value, _resized(x, d, n)) for n in (low, high))
-        elif mode == "constant":
-            before, after = (broadcast_tracer(ends[d, side], _resized(x, d, n)) for side, n in enumerate((low, high)))
-        else:
-            n = x.shape[d]
-            before = _ramp(slice_axis(x, d, 0, 1), ends[d, 0], low, d)
-            after = flip(_ramp(slice_axis(x, d, n - 1, n), ends[d, 1], high, d), d)
-        x = concat_tracers([before, x, after], d)
-    return x
-
-
-def _resized(x: Tracer, dim: int, n: int) -> tuple[int, ...]:
-    return (*x.shape[:dim], n, *x.shape[dim + 1 :])
-
-
-def _pad_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) -> Tracer:
-    low, high = (tuple(int(w) for w in widths[:, side]) for side in (0, 1))
-    if not any(low) and not any(high):
-        return x
-    return build("pad", x, value, low=low, high=high, interior=(0,) * x.ndim)
-
-
-def _pad_by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any) -> Tracer:
-    n = x.shape[dim]
-    # one copy of what is inside, and gathers of what is not
-    places = np.pad(np.arange(n), width, mode)
-    before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))
-    return concat_tracers([before, x, after], dim)
-
-
-def _ramp(edge: Tracer, end: Tracer, count: int, dim: int) -> Tracer:
-    """Numbers from `end` on towards an edge, which they do not reach."""
-    shape = _resized(edge, dim, count)
-    fraction = (np.arange(count) / max(count, 1)).reshape([-1 if k == dim else 1 for k in range(edge.ndim)])
-    wide = edge if edge.dtype.kind == "f" else lift_as(edge, FLOAT64)
-    end = lift_as(end, wide.dtype)
-    y = broadcast_tracer(end + (wide - end) * lift_as(fraction, wide.dtype), shape)
-    return y if edge.dtype.kind == "f" else lift_as(floor(y), edge.dtype)

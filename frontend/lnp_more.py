@@ -14,12 +14,13 @@ from .lnp_at import At
 from .lnp_bits import left_shift, nextafter, require_computed, right_shift
 from .lnp_create import array, eye, full, full_like
 from .lnp_grids import ravel_multi_index
-from .lnp_join import concatenate, pad, stack
+from .lnp_join import concatenate, stack
 from .lnp_logic import where
+from .lnp_pad import pad
 from .lnp_poly import convolve, diff
 from .lnp_reduce import sum as sum_of
 from .lnp_scan import cumsum
-from .lnp_shape import expand_dims, moveaxis, ndim, ravel, reshape, shape
+from .lnp_shape import atleast_1d, expand_dims, moveaxis, ndim, ravel, reshape, shape
 from .lnp_sort import histogram_bin_edges, searchsorted
 from .lnp_ufuncs import absolute, copysign, not_equal
 from .lnp_ufuncs import remainder as mod
@@ -110,10 +111,15 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 @api
 def poly(seq_of_zeros: Any) -> Any:
-    """`np.poly` of roots: the coefficients of the polynomial that has them, from the highest power down."""
-    zeros = lift(seq_of_zeros)
+    """`np.poly` of roots: the coefficients of the polynomial that has them, from the highest power down.
+
+    Of a square matrix they are its characteristic polynomial, whose roots are the eigenvalues; complex, as in jax.
+    """
+    zeros = lift(atleast_1d(seq_of_zeros))
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
+        zeros = lift(eigvals(zeros))
     if zeros.ndim != 1:
-        raise ShapeError(f"poly takes a vector of roots, got shape {list(zeros.shape)}")
+        raise ShapeError(f"poly takes a vector of roots or a square matrix, got shape {list(zeros.shape)}")
     zeros = zeros if zeros.dtype.kind in "fc" else lift_as(zeros, np.dtype(float))
     result = full((1,), 1, zeros.dtype)
     for k in range(zeros.shape[0]):

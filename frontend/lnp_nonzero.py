@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,15 @@ from ..errors import ShapeError, TracingError
 from .eager import api
 from .elementwise import compare
 from .lnp_at import At
-from .lnp_create import iota
+from .lnp_create import iota, zeros
 from .lnp_grids import unravel_index
 from .lnp_index import take
 from .lnp_join import stack
 from .lnp_logic import as_bool, where
+from .lnp_of_numpy import ours
 from .lnp_reduce import sum as sum_of
 from .lnp_scan import cumsum
-from .lnp_shape import ravel
+from .lnp_shape import ravel, shape
 from .locations import located
 from .moves import broadcast_tracer, normalize_axis, static_int
 from .promotion import INT64
@@ -43,7 +45,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     if is_traced((a,)):
         rule = "the number of elements that are not zero depends on values: give size=, or use where(mask, x, y)"
         raise located(TracingError(rule))
-    return tuple(map(np.ascontiguousarray, np.nonzero(concrete_array(a))))
+    return ours(np.nonzero(concrete_array(a)))
 
 
 def _flat_places(a: Any, size: int) -> tuple[Tracer, Tracer]:
@@ -51,10 +53,10 @@ def _flat_places(a: Any, size: int) -> tuple[Tracer, Tracer]:
     mask = ravel(as_bool(a))
     if mask.size == 0 or size <= 0:
         return broadcast_tracer(lift_as(0, INT64), (max(size, 0),)), broadcast_tracer(lift(np.False_), (max(size, 0),))
-    order = cumsum(mask)
+    order = lift_as(cumsum(mask), INT64)
     target = where(mask, order - 1, size)  # beyond the end: left out
     places = At(broadcast_tracer(lift_as(0, INT64), (size,)))[target].set(iota(mask.shape, 0, INT64), mode="drop")
-    return places, compare("lt", iota((size,), 0, INT64), broadcast_tracer(sum_of(mask), (size,)))
+    return places, compare("lt", iota((size,), 0, INT64), broadcast_tracer(lift_as(sum_of(mask), INT64), (size,)))
 
 
 @api
@@ -63,7 +65,7 @@ def _nonzero(a: Any, size: int, fill_value: Any) -> Any:
     if x.ndim == 0:
         raise ShapeError("nonzero needs at least one dim: use atleast_1d")
     places, there = _flat_places(x, size)
-    fills = fill_value if isinstance(fill_value, tuple | list) else [fill_value or 0] * x.ndim
+    fills = fill_value if isinstance(fill_value, tuple | list) else [0 if fill_value is None else fill_value] * x.ndim
     found = unravel_index(places, x.shape) if x.size else [places] * x.ndim
     return tuple(where(there, index, fill) for index, fill in zip(found, fills, strict=True))
 
@@ -75,6 +77,8 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`np.argwhere`: a row of indices for each element that is not zero; `size` and `fill_value` as for `nonzero`."""
+    if not shape(a):  # a row without indices, or none
+        return zeros((int(bool(a)) if size is None else static_int(size, "size"), 0), INT64)
     return stack(nonzero(a, size=size, fill_value=fill_value), -1)
 
 
@@ -104,5 +108,8 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | Non
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """`np.extract`: the elements where a condition holds; `size` and `fill_value` as for `compress`."""
-    return compress(ravel(condition), arr, size=size, fill_value=fill_value)
+    """`np.extract`: the elements where a condition holds; `size` and `fill_value` as for `compress`.
+
+    Of what is longer, the condition or the array, the rest is left out.
+    """
+    return compress(ravel(condition)[: math.prod(shape(arr))], arr, size=size, fill_value=fill_value)

@@ -8,26 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DTypeError
+from .config import config
 from .eager import api
-from .elementwise import compare, full_like_tracer, prepare, select
+from .elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
 from .lnp_bits import bitcast
 from .lnp_ufuncs import copysign, trunc
-from .promotion import INT32
+from .moves import broadcast_tracer
+from .promotion import INT32, is_integer_dtype
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_as, lift_float
 
 __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]
 
 
 def _equal_to(ufunc_name: str, value: float) -> Callable[[Any], Any]:
-    @api
     def function(x: Any, /) -> Any:
         x = lift(x)
         return compare("ne", x, x) if x.dtype.kind != "f" else compare("eq", x, full_like_tracer(x, value))
 
     function.__name__ = function.__qualname__ = ufunc_name
     function.__doc__ = f"`np.{ufunc_name}`."
-    return function
+    return api(function)
 
 
 isposinf, isneginf = _equal_to("isposinf", math.inf), _equal_to("isneginf", -math.inf)
@@ -76,7 +78,14 @@ def _parts(x: Tracer) -> tuple[Tracer, Tracer]:
 @api
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """`np.ldexp`: `x1 * 2**x2`, rounded once."""
-    (x, e), _, _ = prepare(np.ldexp, (x1, x2))
+    if config.promotion == "jax":
+        x, e = lift_float(x1), lift(x2)
+        shape = broadcast_shapes([x.shape, e.shape])
+        x, e = broadcast_tracer(x, shape), broadcast_tracer(e, shape)
+        if not is_integer_dtype(e.dtype):
+            raise DTypeError(f"ldexp needs exponents that are integers, got {e.dtype}")
+    else:
+        (x, e), _, _ = prepare(np.ldexp, (x1, x2))
     most = (
         2 * int(np.finfo(x.dtype).maxexp) - 8
     )  # of the number in [0.5, 1) that is scaled: what is beyond vanishes or is infinite

@@ -11,14 +11,16 @@ import numpy as np
 from ..errors import TracingError
 from ..runtime.array import as_array
 from .locations import located
+from .promotion import narrowed
 from .pytree import flatten
 from .tracer import Tracer
 from .tracing import concrete_array
 
 _OF_NUMBERS = (
-    "array_repr", "array_str", "bartlett", "blackman", "einsum_path", "frombuffer", "fromfile", "fromiter",
-    "fromstring", "get_printoptions", "hamming", "hanning", "isscalar", "iterable", "kaiser", "load", "mask_indices",
-    "printoptions", "save", "savez", "set_printoptions",
+    "array2string", "array_repr", "array_str", "bartlett", "base_repr", "binary_repr", "blackman", "einsum_path", "errstate",
+    "format_float_positional", "format_float_scientific", "frombuffer", "fromfile", "fromiter", "fromstring",
+    "get_printoptions", "hamming", "hanning", "isscalar", "iterable", "kaiser", "load", "mask_indices",
+    "may_share_memory", "printoptions", "save", "savez", "set_printoptions", "shares_memory",
 )  # fmt: skip
 _OF_OPEN_SIZE = ("trim_zeros",)
 
@@ -28,7 +30,8 @@ __all__ = [*_OF_NUMBERS, *_OF_OPEN_SIZE]
 def ours(result: Any) -> Any:
     """A result of NumPy's with its arrays as ours."""
     if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
-        return as_array(result if result.base is None else result.copy())
+        dtype = narrowed(result.dtype)
+        return as_array(result.astype(dtype) if dtype != result.dtype else result if result.base is None else result.copy())
     if isinstance(result, tuple):
         items = [ours(item) for item in result]
         return type(result)(*items) if hasattr(result, "_fields") else tuple(items)

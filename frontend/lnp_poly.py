@@ -8,12 +8,14 @@ import numpy as np
 
 from ..dialects.symbolic import least, positive
 from ..errors import ShapeError
+from .config import config
 from .eager import api
 from .lnp_complex import conjugate, imag, real
 from .lnp_contract import matmul
 from .lnp_create import arange, diagonal
-from .lnp_join import concatenate, flip, pad, stack
+from .lnp_join import concatenate, flip, stack
 from .lnp_logic import clip, where
+from .lnp_pad import pad
 from .lnp_reduce import average
 from .lnp_reduce import sum as sum_of
 from .lnp_shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
@@ -22,7 +24,7 @@ from .lnp_ufuncs import absolute, not_equal, sqrt
 from .moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int
 from .promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
 from .tracer import Tracer
-from .tracing import build, concrete_array, lift, lift_as, operand, token
+from .tracing import build, concrete_array, lift, lift_as, lift_float, operand, token
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "polyadd", "polyder", "polyint",
@@ -53,9 +55,9 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 
 def _aligned(a1: Any, a2: Any) -> list[Tracer]:
-    xs = [atleast_1d(x) for x in _of_one_dtype(a1, a2)]
-    n = max(x.size for x in xs)
-    return [pad(x, ((n - x.size, 0),)) for x in xs]
+    xs = [lift(atleast_1d(x)) for x in _of_one_dtype(a1, a2)]
+    n = max(x.shape[0] for x in xs)
+    return [pad(x, {0: (n - x.shape[0], 0)}) for x in xs]
 
 
 @api
@@ -73,15 +75,27 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 @api
-def polymul(a1: Any, a2: Any) -> Any:
-    """`np.polymul`; leading zeros stay, as in jax."""
-    return convolve(atleast_1d(lift(a1)), atleast_1d(lift(a2)))
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """`np.polymul`; leading zeros stay, as in jax, unless `trim_leading_zeros` leaves out those of operands that are known."""
+    first, second = (trimmed(x) if trim_leading_zeros else lift(x) for x in (a1, a2))
+    return convolve(atleast_1d(first), atleast_1d(second))
+
+
+def trimmed(p: Any) -> Any:
+    """The coefficients of a polynomial from the first that is not 0; a polynomial of zeros has one.
+
+    Raises:
+        TracingError: the coefficients are traced.
+    """
+    known = np.atleast_1d(concrete_array(p))
+    places = np.flatnonzero(known)
+    return known[places[0] if places.size else known.size - 1 :]
 
 
 @api
 def polyder(p: Any, m: int = 1) -> Any:
     """`np.polyder`: the `m`-th derivative of a polynomial."""
-    x = lift(p)
+    x = lift_float(p) if config.promotion == "jax" else lift(p)
     for _ in range(static_int(m, "m")):
         x = slice_axis(x, 0, 0, max(x.size - 1, 0)) * arange(x.size - 1, 0, -1)
     return x
@@ -140,6 +154,8 @@ def _windows(a: Tracer, v: Tracer, padding: tuple[int, int]) -> Tracer:
 
 
 def _vectors(a: Any, v: Any, what: str, dtype: Any) -> list[Tracer]:
+    if config.promotion == "jax" and dtype is None:
+        a, v = lift_float(a), lift_float(v)
     xs = _of_one_dtype(a, v) if dtype is None else [lift_as(x, canonical(dtype)) for x in (a, v)]
     if any(x.ndim != 1 or x.size == 0 for x in xs):
         raise ShapeError(f"{what} needs two vectors that are not empty, got shapes {[list(x.shape) for x in xs]}")

@@ -14,7 +14,7 @@ from .complex_formulas import parts
 from .eager import api
 from .elementwise import broadcast_shapes, compare, full_like_tracer, select
 from .lnp_logic import as_bool, isclose
-from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer
+from .moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
 from .promotion import BOOL, canonical, inexact, is_complex_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as
@@ -288,12 +288,12 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         return (y, full_like_tracer(y, math.prod(x.shape[k] for k in normalize_axes(axis, x.ndim)))) if returned else y
     w = lift(weights)
     if w.shape != x.shape:
-        if w.ndim != 1 or axis is None:
-            raise ShapeError(f"average weights must have the shape of the array or of one axis, got {list(w.shape)}")
-        dim = normalize_axis(axis, x.ndim)
-        if w.shape[0] != x.shape[dim]:
-            raise ShapeError(f"average needs {x.shape[dim]} weights for axis {dim}, got {w.shape[0]}")
-        w = reshape_tracer(w, tuple(w.size if k == dim else 1 for k in range(x.ndim)))
+        axes = () if axis is None else [normalize_axis(k, x.ndim) for k in (axis if isinstance(axis, tuple) else (axis,))]
+        if axis is None or w.shape != tuple(x.shape[k] for k in axes):
+            facts = f"got weights {list(w.shape)} of an array {list(x.shape)}"
+            raise ShapeError(f"average weights must have the shape of the array or of the axes {axis}, {facts}")
+        w = transpose_tracer(w, sorted(range(w.ndim), key=lambda k: axes[k]))
+        w = reshape_tracer(w, tuple(n if k in axes else 1 for k, n in enumerate(x.shape)))
     total = sum(broadcast_tracer(w, x.shape), axis, keepdims=keepdims)
     y = sum(x * w, axis, keepdims=keepdims) / total
     return (y, lift_as(total, y.dtype)) if returned else y
@@ -314,9 +314,15 @@ def without_nan(a: Any, value: float) -> Tracer:
 
 
 def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
-    def ignoring(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, **options: Any) -> Any:
+    def ignoring(
+        a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None, **options: Any
+    ) -> Any:
         x = lift(a)
-        return function(x, axis, dtype, keepdims=keepdims, where=not_nan(x), **options)
+        there = not_nan(x)
+        if where is not None:
+            chosen = broadcast_tracer(as_bool(where), x.shape)
+            there = chosen if there is None else build("and", there, chosen)
+        return function(x, axis, dtype, keepdims=keepdims, where=there, **options)
 
     ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
     ignoring.__doc__ = f"`np.{ignoring.__name__}`: of what is not NaN."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -153,9 +154,10 @@ def ndim(a: Any) -> int:
     return len(shape(a))
 
 
-def size(a: Any, axis: int | None = None) -> int:
-    """`np.size`."""
-    return math.prod(shape(a)) if axis is None else shape(a)[axis]
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """`np.size`; of several axes their product."""
+    sizes = shape(a)
+    return math.prod(sizes[k] for k in normalize_axes(axis, len(sizes)))
 
 
 def _at_least(n: int) -> Any:

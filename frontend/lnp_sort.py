@@ -33,7 +33,7 @@ from .moves import (
 )
 from .promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from .tracer import Tracer
-from .tracing import build, lift, lift_as, several
+from .tracing import build, concrete_array, lift, lift_as, several
 
 __all__ = [
     "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
@@ -456,7 +456,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 @api
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given; weights change nothing."""
-    if not isinstance(bins, int):
+    if isinstance(bins, str):  # as many as a rule says of the elements
+        given = None if range is None else (float(range[0]), float(range[1]))
+        bins = len(np.histogram_bin_edges(concrete_array(a), bins, given)) - 1
+    if not isinstance(bins, int | np.integer):
         return lift(bins)
     x = lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..errors import DTypeError
 from . import complex_formulas
+from .config import config
 from .eager import operation
 from .elementwise import binary, compare, full_like_tracer, prepare, select, unary
 from .promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
 from .tracer import Tracer
-from .tracing import build, lift, lift_as
+from .tracing import build, lift, lift_as, lift_float
 
 __all__ = [
     "abs", "absolute", "add", "arctan", "arctan2", "atan", "atan2", "bitwise_and", "bitwise_invert", "bitwise_not",
@@ -94,7 +95,7 @@ def square(x: Any, /) -> Any:
 @operation
 def reciprocal(x: Any, /) -> Any:
     """`np.reciprocal`: `1 / x`; of integers the truncated quotient."""
-    (x,), _, weak = prepare(np.reciprocal, (x,))
+    (x,), _, weak = prepare(np.reciprocal, (lift_float(x) if config.promotion == "jax" else x,))
     return build("div", full_like_tracer(x, 1), x, weak=weak)
 
 

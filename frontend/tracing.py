@@ -263,6 +263,17 @@ def input_array(x: Any) -> np.ndarray[Any, Any]:
     return array.astype(computed(array.dtype)) if array.dtype in STORED else array  # exact
 
 
+def _has_buffer(x: Any) -> bool:
+    """Whether an object that is no text shows its memory, as `array.array` does."""
+    if isinstance(x, str | bytes | bytearray):
+        return False
+    try:
+        memoryview(x)
+    except TypeError:
+        return False
+    return True
+
+
 def concrete_array(x: Any, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any, Any]:
     """A contiguous array of a supported dtype from an array, NumPy scalar or nested list of numbers.
 
@@ -273,8 +284,10 @@ def concrete_array(x: Any, dtype: np.dtype[Any] | None = None) -> np.ndarray[Any
     """
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError("masked arrays are not supported: fill it with .filled() first")
-    if not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple | range) and not hasattr(
-        x, "__array__"
+    if (
+        not isinstance(x, np.ndarray | np.generic | bool | int | float | complex | list | tuple | range)
+        and not hasattr(x, "__array__")
+        and not _has_buffer(x)
     ):
         raise TypeError(f"expected an array or a number, got {type(x).__name__}: {x!r:.60}")
     array = np.asarray(x)

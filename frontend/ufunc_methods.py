@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import lnp_at, lnp_reduce, lnp_scan
+from . import lnp_at, lnp_reduce, lnp_scan, tracer
 from .eager import api
+from .lnp_out import changing
 from .moves import reshape_tracer
 from .tracing import lift
 
@@ -36,16 +37,28 @@ def attach(namespace: dict[str, Any]) -> None:
         ufunc = getattr(np, name, None)
         if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or ufunc.nout != 1:
             continue
+        function.nin, function.nout, function.nargs, function.identity = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.identity
         function.outer = _outer(function, name)
         for method, functions in _ALONG_AN_AXIS.items():
-            if (found := functions.get(ufunc.__name__)) is not None:
-                setattr(function, method, _over_first_axis(found))
+            found = functions.get(ufunc.__name__)
+            setattr(function, method, _one_by_one(function, ufunc, method) if found is None else _over_first_axis(found))
+        function.reduceat = _one_by_one(function, ufunc, "reduceat")
         if (update := _UPDATES.get(ufunc.__name__)) is not None:
             function.at = _at(update, name)
 
 
 def _over_first_axis(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, axis=0, **options: function(a, axis, **options)
+
+
+def _one_by_one(function: Callable[..., Any], ufunc: np.ufunc, method: str) -> Callable[..., Any]:
+    """A method as a loop over the elements, in their order."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        return getattr(tracer.lnp.ufunc(function, 2, 1, identity=ufunc.identity), method)(*args, **options)
+
+    called.__name__, called.__doc__ = f"{ufunc.__name__}_{method}", f"`np.{ufunc.__name__}.{method}`."
+    return called
 
 
 def _outer(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -58,10 +71,8 @@ def _outer(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _at(update: str, name: str) -> Callable[..., Any]:
-    def at(a: Any, indices: Any, b: Any, /, *, inplace: bool = True) -> Any:
-        if inplace:
-            raise NotImplementedError(f"{name}.at changes no array: say inplace=False, or write x.at[indices].{update}(b)")
+    def at(a: Any, indices: Any, b: Any, /) -> Any:
         return getattr(lnp_at.At(lift(a))[indices], update)(b)
 
-    at.__name__, at.__doc__ = f"{name}_at", f"`np.{name}.at`, with `inplace=False`: the changed array."
-    return api(at)
+    at.__name__, at.__doc__ = f"{name}_at", f"`np.{name}.at`, or with `inplace=False` the changed array."
+    return changing(api(at))

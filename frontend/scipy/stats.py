@@ -82,11 +82,16 @@ def _propagating(nan_policy: str, what: str) -> None:
 def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
     """`scipy.stats.sem`: the standard error of the mean, `std(a, ddof) / sqrt(n)`.
 
+    With `nan_policy="omit"`, NaN is no element.
+
     Raises:
         ValueError: another `nan_policy`.
     """
-    _propagating(nan_policy, "sem")
     a = lnp.asarray(a)
+    if nan_policy == "omit":
+        there = lnp.sum(~lnp.isnan(a), axis=axis, keepdims=keepdims)
+        return lnp.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims) / lnp.sqrt(there.astype(a.dtype))
+    _propagating(nan_policy, "sem")
     count = a.size if axis is None else a.shape[axis]
     return lnp.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
 

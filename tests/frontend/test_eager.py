@@ -144,6 +144,8 @@ NOT_OF_ARRAYS = {
     *("c_", "r_", "mgrid", "ogrid", "bfloat16", "character", "double", "flexible", "float16", "float_", "int_", "object_"),
     *("uint", "array_repr", "array_str", "einsum_path", "from_dlpack", "frombuffer", "fromfile", "fromiter", "fromstring"),
     *("get_printoptions", "isscalar", "iterable", "printoptions", "save", "savez", "set_printoptions"),
+    *("array2string", "base_repr", "binary_repr", "errstate", "format_float_positional", "format_float_scientific"),
+    *("asanyarray", "ascontiguousarray", "may_share_memory", "shares_memory"),
     *("load", "mask_indices", "single", "cdouble", "complex_", "csingle", "index_exp", "s_"),
     *("complex64", "complex128", "complexfloating", "fft", "int4", "uint4"),
     *("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),

@@ -201,7 +201,10 @@ def test_updates_are_new_arrays() -> None:
         theirs(want)
         same(ours(x), want)
         same(lm.jit(ours)(x), want)
-    with pytest.raises(lm.TracingError, match="inplace=False"):
+    for refused in (lambda: lnp.put([1.0, 2.0], [1], 2.0), lambda: lm.jit(lambda v: lnp.put(v, [1], 2.0))(x)):
+        with pytest.raises(lm.TracingError, match="inplace=False"):
+            refused()
+    with lm.config(promotion="jax"), pytest.raises(lm.TracingError, match="inplace=False"):
         lnp.put(x, [1], 2.0)
 
 

@@ -216,8 +216,11 @@ def test_at_returns_the_changed_array() -> None:
         want = x.copy()
         getattr(np, name).at(want, at, 2.0)
         np.testing.assert_array_equal(getattr(lnp, name).at(x, at, 2.0, inplace=False), want)
-    with pytest.raises(NotImplementedError, match=r"say inplace=False, or write x.at\[indices\].add"):
-        lnp.add.at(x, at, 2.0)
+        changed = x.copy()
+        assert getattr(lnp, name).at(changed, at, 2.0) is None
+        np.testing.assert_array_equal(changed, want)
+    with pytest.raises(lm.TracingError, match="add_at cannot change an array in place: pass inplace=False"):
+        lm.jit(lambda x: lnp.add.at(x, at, 2.0))(x)
 
 
 @pytest.mark.parametrize("shift", [0, 1, -2, 7, 2**40])
