@@ -39,21 +39,9 @@ if TYPE_CHECKING:
     from .frontend import extend as extend
     from .frontend import fft as fft
     from .frontend import image as image
-    from .frontend import lax as lax
-    from .frontend import linalg as linalg
-    from .frontend import lnp as numpy  # noqa: F401
-    from .frontend import nn as nn
-    from .frontend import random as random
     from .frontend import scipy as scipy
-    from .frontend import special as special
     from .frontend import testing as testing
     from .frontend import tree  # noqa: F401
-    from .frontend.autodiff import grad as grad
-    from .frontend.autodiff import jvp as jvp
-    from .frontend.autodiff import stop_gradient as stop_gradient
-    from .frontend.autodiff import value_and_grad as value_and_grad
-    from .frontend.batching import vmap as vmap
-    from .frontend.call_kernel import call_kernel as call_kernel
     from .frontend.compile.compiled import compile as compile
     from .frontend.compile.compiled import no_breaks as no_breaks
     from .frontend.compile.compiled import no_recompile as no_recompile
@@ -64,9 +52,8 @@ if TYPE_CHECKING:
     from .frontend.config import config as config
     from .frontend.control import fori_loop as fori_loop
     from .frontend.control import scan as scan
-    from .frontend.custom import custom_gradient as custom_gradient
-    from .frontend.custom import custom_jvp as custom_jvp
-    from .frontend.custom import custom_vjp as custom_vjp
+    from .frontend.define_by_run.record import Record as Record
+    from .frontend.define_by_run.record import record as record
     from .frontend.devices import Device as Device
     from .frontend.devices import DeviceArray as DeviceArray
     from .frontend.devices import register_device as register_device
@@ -86,19 +73,6 @@ if TYPE_CHECKING:
     from .frontend.extend import register_strategy as register_strategy
     from .frontend.extend import register_target as register_target
     from .frontend.functions import TensorSpec as TensorSpec
-    from .frontend.implicit import closure_convert as closure_convert
-    from .frontend.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
-    from .frontend.jacobians import block_until_ready as block_until_ready
-    from .frontend.jacobians import checkpoint as checkpoint
-    from .frontend.jacobians import device_get as device_get
-    from .frontend.jacobians import device_put as device_put
-    from .frontend.jacobians import eval_shape as eval_shape
-    from .frontend.jacobians import hessian as hessian
-    from .frontend.jacobians import jacfwd as jacfwd
-    from .frontend.jacobians import jacobian as jacobian
-    from .frontend.jacobians import jacrev as jacrev
-    from .frontend.jacobians import remat as remat
-    from .frontend.jacobians import typeof as typeof
     from .frontend.jit import jit as jit
     from .frontend.jit import make_graph as make_graph
     from .frontend.jit import make_jaxpr as make_jaxpr
@@ -117,24 +91,50 @@ if TYPE_CHECKING:
     from .frontend.kernel.annotations import ui32 as ui32
     from .frontend.kernel.annotations import ui64 as ui64
     from .frontend.kernel.annotations import zeros as zeros
-    from .frontend.kernels import kernel as kernel
-    from .frontend.lax import associative_scan as associative_scan
-    from .frontend.lax import map as map
-    from .frontend.lnp_at import segment_max as segment_max
-    from .frontend.lnp_at import segment_mean as segment_mean
-    from .frontend.lnp_at import segment_min as segment_min
-    from .frontend.lnp_at import segment_prod as segment_prod
-    from .frontend.lnp_at import segment_sum as segment_sum
+    from .frontend.kernel.call_kernel import call_kernel as call_kernel
+    from .frontend.kernel.decorator import kernel as kernel
+    from .frontend.kernel.tune import tune as tune
+    from .frontend.lax import namespace as lax  # noqa: F401
+    from .frontend.lax.namespace import associative_scan as associative_scan
+    from .frontend.lax.namespace import map as map
+    from .frontend.linalg import namespace as linalg  # noqa: F401
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
+    from .frontend.nn import namespace as nn  # noqa: F401
+    from .frontend.numpy import namespace as numpy  # noqa: F401
+    from .frontend.numpy.at import segment_max as segment_max
+    from .frontend.numpy.at import segment_mean as segment_mean
+    from .frontend.numpy.at import segment_min as segment_min
+    from .frontend.numpy.at import segment_prod as segment_prod
+    from .frontend.numpy.at import segment_sum as segment_sum
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
-    from .frontend.record import Record as Record
-    from .frontend.record import record as record
-    from .frontend.tune import tune as tune
-    from .frontend.vjp import linear_transpose as linear_transpose
-    from .frontend.vjp import linearize as linearize
-    from .frontend.vjp import vjp as vjp
+    from .frontend.random import namespace as random  # noqa: F401
+    from .frontend.special import namespace as special  # noqa: F401
+    from .frontend.transformations.autodiff import grad as grad
+    from .frontend.transformations.autodiff import jvp as jvp
+    from .frontend.transformations.autodiff import stop_gradient as stop_gradient
+    from .frontend.transformations.autodiff import value_and_grad as value_and_grad
+    from .frontend.transformations.batching import vmap as vmap
+    from .frontend.transformations.custom import custom_gradient as custom_gradient
+    from .frontend.transformations.custom import custom_jvp as custom_jvp
+    from .frontend.transformations.custom import custom_vjp as custom_vjp
+    from .frontend.transformations.implicit import closure_convert as closure_convert
+    from .frontend.transformations.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
+    from .frontend.transformations.jacobians import block_until_ready as block_until_ready
+    from .frontend.transformations.jacobians import checkpoint as checkpoint
+    from .frontend.transformations.jacobians import device_get as device_get
+    from .frontend.transformations.jacobians import device_put as device_put
+    from .frontend.transformations.jacobians import eval_shape as eval_shape
+    from .frontend.transformations.jacobians import hessian as hessian
+    from .frontend.transformations.jacobians import jacfwd as jacfwd
+    from .frontend.transformations.jacobians import jacobian as jacobian
+    from .frontend.transformations.jacobians import jacrev as jacrev
+    from .frontend.transformations.jacobians import remat as remat
+    from .frontend.transformations.jacobians import typeof as typeof
+    from .frontend.transformations.vjp import linear_transpose as linear_transpose
+    from .frontend.transformations.vjp import linearize as linearize
+    from .frontend.transformations.vjp import vjp as vjp
     from .modules.module import Module as Module
     from .modules.module import buffer as buffer
     from .modules.module import static as static
@@ -170,7 +170,7 @@ _HOMES = {
         ),
         ".errors",
     ),
-    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.autodiff"),
+    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.transformations.autodiff"),
     **dict.fromkeys(
         (
             *(
@@ -185,20 +185,20 @@ _HOMES = {
             ),
             *("jacfwd", "jacobian", "jacrev", "remat"),
         ),
-        ".frontend.jacobians",
+        ".frontend.transformations.jacobians",
     ),
-    **dict.fromkeys(("linear_transpose", "linearize", "vjp"), ".frontend.vjp"),
-    **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.custom"),
-    **dict.fromkeys(("Record", "record"), ".frontend.record"),
-    "tune": ".frontend.tune",
-    "vmap": ".frontend.batching",
-    **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.lnp_at"),
-    "kernel": ".frontend.kernels",
-    "call_kernel": ".frontend.call_kernel",
+    **dict.fromkeys(("linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
+    **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.transformations.custom"),
+    **dict.fromkeys(("Record", "record"), ".frontend.define_by_run.record"),
+    "tune": ".frontend.kernel.tune",
+    "vmap": ".frontend.transformations.batching",
+    **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.numpy.at"),
+    "kernel": ".frontend.kernel.decorator",
+    "call_kernel": ".frontend.kernel.call_kernel",
     "config": ".frontend.config",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
     **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.conditional"),
-    **dict.fromkeys(("associative_scan", "map"), ".frontend.lax"),
+    **dict.fromkeys(("associative_scan", "map"), ".frontend.lax.namespace"),
     **dict.fromkeys(
         (
             *("f32", "f64", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bool_"),
@@ -218,7 +218,7 @@ _HOMES = {
         ".frontend.extend",
     ),
     **dict.fromkeys(("jit", "make_graph", "make_jaxpr"), ".frontend.jit"),
-    "closure_convert": ".frontend.implicit",
+    "closure_convert": ".frontend.transformations.implicit",
     **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.compile.compiled"),
     "explain": ".frontend.compile.report",
     "Array": ".runtime.array",
@@ -235,13 +235,13 @@ _ALIASES = {
     "extend": ".frontend.extend",
     "fft": ".frontend.fft",
     "image": ".frontend.image",
-    "lax": ".frontend.lax",
-    "linalg": ".frontend.linalg",
-    "numpy": ".frontend.lnp",
-    "nn": ".frontend.nn",
-    "random": ".frontend.random",
+    "lax": ".frontend.lax.namespace",
+    "linalg": ".frontend.linalg.namespace",
+    "numpy": ".frontend.numpy.namespace",
+    "nn": ".frontend.nn.namespace",
+    "random": ".frontend.random.namespace",
     "scipy": ".frontend.scipy",
-    "special": ".frontend.special",
+    "special": ".frontend.special.namespace",
     "testing": ".frontend.testing",
     "tree": ".frontend.tree",
     "tree_util": ".frontend.tree",
@@ -249,11 +249,10 @@ _ALIASES = {
 
 # the parts of scipy, which `import lamina.scipy.stats` finds, too
 _PARTS = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats")
-_SHARED = ("special",)
 
 __all__ = [*_HOMES, *_ALIASES]
 
-_ALIASES |= {f"scipy.{part}": f".frontend.{'' if part in _SHARED else 'scipy.'}{part}" for part in _PARTS}
+_ALIASES |= {f"scipy.{part}": f".frontend.scipy.{part}" for part in _PARTS} | {"scipy.special": _ALIASES["special"]}
 
 
 def _import(module: str) -> Any:

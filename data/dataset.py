@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from ..frontend import pytree, random
+from ..frontend import pytree
 from ..frontend.jit import jit as compiled
+from ..frontend.random import namespace as random
 from ..frontend.tree import keystr, leaves_with_path
 from .prefetch import prefetched
 

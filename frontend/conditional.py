@@ -9,14 +9,14 @@ import numpy as np
 
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..errors import ShapeError
-from .autodiff import function_name
 from .control import convert_results, require_same
+from .define_by_run.retrace import each_call
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
 from .promotion import BOOL, FLOAT64, INT64, canonical, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
-from .retrace import each_call
 from .tracer import Tracer
 from .tracing import Trace, lift, lift_as
+from .transformations.autodiff import function_name
 
 __all__ = ["cond", "switch", "while_loop"]
 

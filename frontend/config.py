@@ -26,7 +26,8 @@ class Options:
     Attributes:
         promotion: which dtype operands of several have: `numpy`, `jax`, or `strict`, which promotes Python numbers alone.
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
-        lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together (`lazy.py`).
+        lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together
+            (`define_by_run/lazy.py`).
         variants: whether products of a number of rows that only a call knows get code of their own for one row and for few.
     """
 
@@ -154,7 +155,7 @@ class Config:
                 function.install(executable)
 
     def _share(self, common: Options | None) -> None:
-        """Say what the options of all threads are, also to calls outside of a trace (`eager.py`)."""
+        """Say what the options of all threads are, also to calls outside of a trace (`define_by_run/`)."""
         self.common = common
         self._route(self._promoting > 0 or not self._process.are_numpys)
         gate.change(0 if common is None else self._numbers.setdefault(common, len(self._numbers) + 1))

@@ -15,14 +15,14 @@ from ..dialects.graph.control import ForOp
 from ..dialects.symbolic import Size, is_at_least
 from ..dialects.types import element_type
 from ..errors import ShapeError
-from . import lnp
-from .autodiff import function_name
+from .define_by_run.retrace import each_call
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
+from .numpy import namespace as lnp
 from .promotion import BOOL, INT64, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
-from .retrace import each_call
 from .tracer import Tracer
 from .tracing import Trace, lift_as
+from .transformations.autodiff import function_name
 
 __all__ = ["fori_loop", "scan"]
 

@@ -16,12 +16,12 @@ from ..dialects.graph.effects import METHODS, AssertOp, CallbackOp, PrintOp, fie
 from ..dialects.types import element_type, tensor
 from ..errors import CheckError
 from ..runtime.array import as_array
-from .autodiff import function_name
 from .functions import Aval, abstract, is_staging, staging
 from .promotion import BOOL
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
 from .tracing import Trace, is_array_like, lift, operand
+from .transformations.autodiff import function_name
 
 __all__ = ["after", "check", "error_if", "io_callback", "pure_callback"]
 

@@ -12,7 +12,7 @@ from ..dialects.symbolic import Size
 from ..errors import DTypeError, ShapeError
 from . import complex_formulas
 from .complex_formulas import FORMULAS
-from .eager import operation
+from .define_by_run.eager import operation
 from .moves import broadcast_tracer
 from .promotion import is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer

@@ -52,10 +52,10 @@ from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, 
 from ..passes import register_pass
 from ..pipeline import register_step
 from ..written_kernels import find_kernel
+from .define_by_run.eager import api
 from .devices import Device, register_device
-from .eager import api
 from .functions import TensorSpec
-from .kernels import KernelBase
+from .kernel.decorator import KernelBase
 from .locations import located
 from .tracer import Tracer
 from .tracing import current, is_array_like

@@ -14,15 +14,15 @@ import numpy as np
 
 from ..dialects.graph.fft import roots_of_unity
 from ..errors import DTypeError, ShapeError
-from . import lnp  # noqa: F401  operators of tracers call it
 from .complex_formulas import conjugate, joined, parts
-from .eager import api, creation
+from .define_by_run.eager import api, creation
 from .elementwise import full_like_tracer
-from .lnp_create import on_device
-from .lnp_join import concatenate, roll
-from .lnp_logic import where
-from .lnp_pad import pad
 from .moves import normalize_axes, normalize_axis
+from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
+from .numpy.create import on_device
+from .numpy.join import concatenate, roll
+from .numpy.logic import where
+from .numpy.pad import pad
 from .promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
 from .tracer import Tracer
 from .tracing import build, lift, lift_as

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from . import lnp
-from .nn_resize import KERNELS, SAME, resize
+from .nn.resize import KERNELS, SAME, resize
+from .numpy import namespace as lnp
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 

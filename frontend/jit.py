@@ -20,7 +20,6 @@ from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.garbage import collecting_later
 from ..runtime.results import apart, check_results
-from .axes import axes_in_scope
 from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
@@ -40,6 +39,7 @@ from .functions import (
 from .lowered import Compiled, Lowered, runner
 from .pytree import TreeDef, flatten
 from .tracer import asked
+from .transformations.axes import axes_in_scope
 
 _STATIC = Dynamic(None)
 

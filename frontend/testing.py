@@ -25,11 +25,11 @@ from ..dialects.types import f32, i32, tensor
 from ..errors import ExtensionError
 from ..runtime.interpreter import interpret
 from ..transforms.graph_simplify import simplify_block
-from .autodiff import jvp
-from .batching import vmap
 from .extend import call_op
 from .jit import jit, make_graph
-from .vjp import vjp
+from .transformations.autodiff import jvp
+from .transformations.batching import vmap
+from .transformations.vjp import vjp
 
 __all__ = ["check_op", "check_rule"]
 

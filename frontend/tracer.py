@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 lnp: Any = None
-"""The module `lnp.py`, whose functions the operators and methods below call: it puts itself here when it is imported."""
+"""The module `numpy/namespace.py`, which operators and methods call: it puts itself here when it is imported."""
 
 
 readable: Any = None

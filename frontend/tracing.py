@@ -1,7 +1,7 @@
 """Tracing: a `Trace` receives the ops of one function; `lift` brings any operand into it.
 
 A function of `lamina.numpy` is written once, against the current trace. Inside a traced function that is the trace of the
-function. On plain arrays it is the trace of that one call (`eager.py`).
+function. On plain arrays it is the trace of that one call (`define_by_run/eager.py`).
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class Trace:
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
         transposed: 1 in a rule of forward mode: what it does with tangents is differentiated once more, by reverse mode.
-        reads: the values that Python has read, where a record of the run is made (`record.py`); one list for traces inside.
+        reads: the values that Python has read, where a record of the run is made (`define_by_run/record.py`); one list for
+            traces inside.
         location: where the function is defined.
     """
 
@@ -329,7 +330,7 @@ def is_traced(args: Iterable[Any]) -> bool:
 
 
 class Deferred:
-    """Base of arrays whose elements are computed when they are looked at (`lazy.py`)."""
+    """Base of arrays whose elements are computed when they are looked at (`define_by_run/lazy.py`)."""
 
     __slots__ = ()
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from .lnp_create import zeros
-from .lnp_join import concatenate
-from .lnp_logic import astype
-from .lnp_shape import ravel, reshape
+from .numpy.create import zeros
+from .numpy.join import concatenate
+from .numpy.logic import astype
+from .numpy.shape import ravel, reshape
 from .promotion import result_type
 from .pytree import (
     LEAF,

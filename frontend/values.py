@@ -18,7 +18,7 @@ from ..dialects.graph.base import GraphOp
 from ..runtime.array import as_array
 from ..runtime.arrays import plain
 from . import tracer
-from .eager_programs import COMPILED_WORK, work
+from .define_by_run.eager_programs import COMPILED_WORK, work
 from .locations import user_place
 from .tracer import Tracer, UnknownValueError
 from .tracing import Read

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ShapeError
-from ..frontend import lnp, nn, random
-from ..frontend.lnp_at import dynamic_update_slice
+from ..frontend.nn import namespace as nn
+from ..frontend.numpy import namespace as lnp
+from ..frontend.numpy.at import dynamic_update_slice
+from ..frontend.random import namespace as random
 from .initializers import Initializer, glorot_uniform
 from .linear import Linear
 from .module import Module, static

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from ..frontend import pytree
-from ..frontend.autodiff import trainable
 from ..frontend.functions import TensorSpec
 from ..frontend.tracer import Tracer
+from ..frontend.transformations.autodiff import trainable
 from ..frontend.tree import keystr, leaves_with_path
 from .text import tree_text
 

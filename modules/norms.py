@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from ..frontend import lnp, nn
+from ..frontend.nn import namespace as nn
+from ..frontend.numpy import namespace as lnp
 from .module import Module, buffer, static
 
 __all__ = ["BatchNorm", "GroupNorm", "LayerNorm", "RMSNorm"]
@@ -173,7 +174,7 @@ class BatchNorm(Module):
 
 def _moved(average: Any, new: Any, share: Any) -> Any:
     """The average with a share of a new value, which no derivative follows."""
-    from ..frontend.autodiff import stop_gradient
+    from ..frontend.transformations.autodiff import stop_gradient
 
     return (average * (1 - share) + stop_gradient(new) * share).astype(average.dtype)
 

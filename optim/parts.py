@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..frontend import lnp, pytree
+from ..frontend import pytree
 from ..frontend.conditional import cond
+from ..frontend.numpy import namespace as lnp
 from .schedules import Schedule
 from .transformation import (
     Empty,

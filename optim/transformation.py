@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ShapeError
-from ..frontend import lnp, pytree
-from ..frontend.autodiff import trainable
+from ..frontend import pytree
+from ..frontend.numpy import namespace as lnp
 from ..frontend.promotion import is_complex_dtype
+from ..frontend.transformations.autodiff import trainable
 
 Tree = Any
 

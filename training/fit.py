@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Dataset, from_iterable
-from ..frontend import random
-from ..frontend.autodiff import value_and_grad
 from ..frontend.jit import jit
+from ..frontend.random import namespace as random
+from ..frontend.transformations.autodiff import value_and_grad
 from ..optim import Optimizer
 from .checkpoints import Checkpoints
 

@@ -11,11 +11,11 @@ import numpy as np
 from ...dialects.graph.conditional import CaseOp
 from ...dialects.graph.effects import EffectOp
 from ...errors import LaminaError, TracingError
-from .. import lnp
 from ..conditional import common_dtype, results_of, share_captured
 from ..control import convert_results
 from ..functions import staging
 from ..locations import located, user_place
+from ..numpy import namespace as lnp
 from ..tracer import Tracer
 from .blocks import (
     Block,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import lnp
+from ..numpy import namespace as lnp
 from ..promotion import FLOAT64, INT64
 from ..tracer import Tracer
 from . import iteration, messages

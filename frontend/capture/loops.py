@@ -19,11 +19,11 @@ from ...dialects.graph.conditional import WhileOp
 from ...dialects.graph.control import ForOp
 from ...dialects.graph.effects import EffectOp
 from ...errors import LaminaError, ShapeError, TracingError
-from .. import lnp
 from ..conditional import results_of, share_captured
 from ..control import captured_first, convert_results
 from ..functions import Aval, TracedFunction, staging
 from ..locations import located
+from ..numpy import namespace as lnp
 from ..promotion import INT64
 from ..tracer import Tracer
 from ..tracing import lift_as

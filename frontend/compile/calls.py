@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.array import Array
-from .. import lnp
 from ..capture import builtin, convert, writes
 from ..jit import JitBase
 from ..locations import is_ours
+from ..numpy import namespace as lnp
 from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
 from ..tracer import Tracer, asked, view_of

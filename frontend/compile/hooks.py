@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import lnp
 from ..capture import writes
 from ..capture.branches import compare, not_
 from ..effects import check
+from ..numpy import namespace as lnp
 from ..tracer import Tracer, asked
 from .effects import MISSING
 from .guards import Path

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MethodType
 from typing import Any
 
-from ..explain import Report
+from ..kernel.explain import Report
 from .compiled import Compiled, compile
 from .regions import Region, measuring
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ...errors import ShapeError
-from .. import lnp
+from ..numpy import namespace as lnp
 
 __all__ = ["vq"]
 

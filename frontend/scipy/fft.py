@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from .. import fft as fourier
-from .. import lnp
+from ..numpy import namespace as lnp
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 

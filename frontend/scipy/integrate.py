@@ -1,5 +1,5 @@
 """`lamina.scipy.integrate`."""
 
-from ..lnp_poly import trapezoid
+from ..numpy.poly import trapezoid
 
 __all__ = ["trapezoid"]

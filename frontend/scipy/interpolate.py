@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import lnp
-from ..lax_linalg import tridiagonal_solve
+from ..lax.linalg import tridiagonal_solve
+from ..numpy import namespace as lnp
 
 __all__ = ["CubicHermiteSpline", "CubicSpline", "PchipInterpolator", "RegularGridInterpolator", "interpn"]
 

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ShapeError
-from .. import linalg, lnp, random, special
+from ..linalg import namespace as linalg
+from ..numpy import namespace as lnp
+from ..random import namespace as random
+from ..special import namespace as special
 
 
 class gaussian_kde:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .. import linalg, lnp
-from ..linalg import *  # noqa: F403
+from ..linalg import namespace as linalg
+from ..linalg.namespace import *  # noqa: F403
+from ..numpy import namespace as lnp
 
 __all__ = linalg.__all__
 

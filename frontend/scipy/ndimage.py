@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import lnp
+from ..numpy import namespace as lnp
 
 __all__ = ["map_coordinates"]
 

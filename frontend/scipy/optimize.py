@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError
-from .. import lnp
-from ..autodiff import value_and_grad
 from ..conditional import while_loop
 from ..jit import jit
+from ..numpy import namespace as lnp
+from ..transformations.autodiff import value_and_grad
 
 __all__ = ["OptimizeResults", "minimize"]
 

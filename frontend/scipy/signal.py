@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import fft, lax, lnp
+from .. import fft
+from ..lax import namespace as lax
+from ..numpy import namespace as lnp
 from .spectra import csd, detrend, istft, stft, welch
 
 __all__ = [

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .. import linalg
+from ..linalg import namespace as linalg
 
 __all__ = ["linalg"]

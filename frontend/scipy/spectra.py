@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from .. import fft, lnp
+from .. import fft
+from ..numpy import namespace as lnp
 
 _COSINES = {
     "boxcar": (1.0,),

@@ -6,8 +6,10 @@ import math
 from typing import Any, NamedTuple
 
 from ...errors import ShapeError
-from .. import linalg, lnp, special
-from ..lnp_scan import cummax, cummin
+from ..linalg import namespace as linalg
+from ..numpy import namespace as lnp
+from ..numpy.scan import cummax, cummin
+from ..special import namespace as special
 from . import distributions
 from .distributions import *
 from .distributions import Distribution

@@ -19,18 +19,18 @@ from xdsl.parser import Parser
 
 MODULES = [
     "",
-    ".frontend.autodiff",
-    ".frontend.call_kernel",
+    ".frontend.transformations.autodiff",
+    ".frontend.kernel.call_kernel",
     ".frontend.functions",
     ".frontend.jit",
-    ".frontend.lax_indexing",
-    ".frontend.lax_reductions",
-    ".frontend.nn",
+    ".frontend.lax.indexing",
+    ".frontend.lax.reductions",
+    ".frontend.nn.namespace",
     ".frontend.promotion",
     ".frontend.pytree",
-    ".frontend.record",
-    ".frontend.random_samplers",
-    ".frontend.special_incomplete",
+    ".frontend.define_by_run.record",
+    ".frontend.random.samplers",
+    ".frontend.special.incomplete",
 ]
 
 

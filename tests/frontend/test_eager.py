@@ -11,8 +11,8 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend import eager, eager_programs, lazy
-from lamina.frontend.lazy import Lazy
+from lamina.frontend.define_by_run import eager, eager_programs, lazy
+from lamina.frontend.define_by_run.lazy import Lazy
 from lamina.runtime import abi
 
 RNG = np.random.default_rng(3)

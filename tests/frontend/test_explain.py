@@ -7,7 +7,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina.frontend.kernels import Kernel
+from lamina.frontend.kernel.decorator import Kernel
 
 
 def product(schedule: str = "auto") -> Kernel:

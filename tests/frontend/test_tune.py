@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lamina import pipeline, written_kernels
 from lamina.codegen import tuned
-from lamina.frontend import tune as tuning
+from lamina.frontend.kernel import tune as tuning
 from lamina.replay import tuning_key
 
 

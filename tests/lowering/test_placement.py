@@ -14,7 +14,7 @@ from lamina.dialects.context import make_context
 from lamina.dialects.loop.structure import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError, ScheduleError
-from lamina.frontend.schedules import Schedule
+from lamina.frontend.kernel.schedules import Schedule
 from lamina.lowering.llvm.emit import emit_module
 from lamina.runtime.callable import KernelFunction
 

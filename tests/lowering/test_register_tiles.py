@@ -9,7 +9,7 @@ from lamina.codegen import targets
 from lamina.codegen.compile import emit_asm
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
-from lamina.frontend.schedules import Schedule
+from lamina.frontend.kernel.schedules import Schedule
 from lamina.lowering.llvm.emit import emit_module
 
 TEXT = """

@@ -18,7 +18,7 @@ import numpy as np
 from lamina.dialects.loop.gather import GatherOp, ScatterOp
 from lamina.dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from lamina.dialects.loop.structure import ForOp, KernelOp
-from lamina.frontend.schedules import Schedule, primitives
+from lamina.frontend.kernel.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
 from lamina.lowering.analysis.nests import around, kernel_of, loops, name_of, only_loop_in, statements

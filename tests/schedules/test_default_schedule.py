@@ -15,7 +15,7 @@ import pytest
 from lamina import written_kernels
 from lamina.codegen.targets import get
 from lamina.dialects.dominance import verify_module
-from lamina.frontend.schedules import default_schedule
+from lamina.frontend.kernel.schedules import default_schedule
 from lamina.lowering.target import set_target
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lamina.frontend.schedules import primitives
+from lamina.frontend.kernel.schedules import primitives
 from lamina.lowering import strategies
 from lamina.lowering.schedule import auto
 from lamina.lowering.strategies import STRATEGIES, WITHOUT_THREADS, Strategy, disorder

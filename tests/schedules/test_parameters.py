@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from lamina.dialects.dominance import verify_module
 from lamina.errors import CompileError, LaminaError, ScheduleError
-from lamina.frontend.schedules import Schedule
+from lamina.frontend.kernel.schedules import Schedule
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.schedule.base import Primitive
 from lamina.lowering.target import target_of

@@ -30,7 +30,7 @@ from lamina.dialects.loop import grain
 from lamina.dialects.loop.structure import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
-from lamina.frontend.schedules import Schedule, primitives
+from lamina.frontend.kernel.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
 from lamina.lowering.default_threads import place_loops

@@ -12,7 +12,7 @@ import pytest
 from lamina import extend, passes
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
-from lamina.frontend.schedules import default_schedule
+from lamina.frontend.kernel.schedules import default_schedule
 from lamina.runtime.interpreter import interpret
 
 lnp = lm.numpy

@@ -14,7 +14,7 @@ from lamina.codegen.targets import get
 from lamina.errors import KernelError
 from lamina.frontend.kernel.annotations import ArrayType, Size
 from lamina.frontend.kernel.build import build_kernel
-from lamina.frontend.schedules import Schedule, default_schedule
+from lamina.frontend.kernel.schedules import Schedule, default_schedule
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.module_signatures import kernel_signature_of
 from lamina.runtime.signature import ArrayParam

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from lamina import written_kernels
 from lamina.codegen import cache as object_cache
+from lamina.frontend.kernel.decorator import kernel
 from lamina.frontend.kernel.facts import facts_of
-from lamina.frontend.kernels import kernel
 
 
 def scale_by(factor: Any) -> Callable[..., None]:

@@ -8,7 +8,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.errors import ScheduleError
-from lamina.frontend.kernels import kernel
+from lamina.frontend.kernel.decorator import kernel
 from lamina.runtime.interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 

@@ -13,7 +13,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.errors import ScheduleError
-from lamina.frontend import kernels as module
+from lamina.frontend.kernel import decorator as module
 
 
 def scale_of(factor: float) -> Any:

@@ -17,10 +17,10 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 from lamina.frontend import tracer
-from lamina.frontend.custom import CustomVJPPrimal, may_change
 from lamina.frontend.functions import is_staging
 from lamina.frontend.tracer import Tracer
 from lamina.frontend.tracing import current
+from lamina.frontend.transformations.custom import CustomVJPPrimal, may_change
 
 __version__ = "0.10.0"
 __version_info__ = (0, 10, 0)

@@ -1,0 +1,1 @@
+"""Calls outside of `jit`: each runs at once, or waits, or is recorded."""

@@ -1,0 +1,292 @@
+"""`@lamina.kernel`: a Python function over arrays, compiled with the default schedule or one of its author's."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from ... import pipeline, written_kernels
+from ...errors import TracingError
+from ...runtime.callable import FunctionBase, function_class
+from ...runtime.executable import Executable
+from ...runtime.signature import Signature
+
+if TYPE_CHECKING:
+    from .schedules import Schedule
+
+Unscheduled = Literal["auto", "none"]
+"""How a kernel runs that nobody has scheduled: with the default schedule, or as it is written."""
+
+
+class KernelBase(FunctionBase):
+    """A kernel: called with NumPy arrays, which it changes in place; one compilation serves all sizes.
+
+    Made by `kernel`. The first call compiles, with the steps that its schedule has by then, or else the default schedule.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, function: Callable[..., Any], check_bounds: bool = False, schedule: Unscheduled = "auto"):
+        # the slow path must not refer to this object: a cycle would delay its end
+        state = _State(function, check_bounds, schedule == "auto")
+
+        def first(*args: Any, **kwargs: Any) -> None:
+            _refuse_tracers(state.function, (*args, *kwargs.values()))
+            executable = state.executable()
+            executable.run(args, kwargs)
+            state.install(executable)
+
+        super().__init__(first)
+        functools.update_wrapper(self, function)
+        self.__kernel__ = state
+        state.owner = weakref.ref(self)
+
+    @property
+    def module(self) -> ModuleOp:
+        """The kernel as loop IR, before any schedule; a fresh copy."""
+        return self.__kernel__.module.clone()
+
+    @property
+    def signature(self) -> Signature:
+        """Parameters, which of them are written, and the symbols of their sizes."""
+        from ...runtime.module_signatures import kernel_signature_of
+
+        return kernel_signature_of(written_kernels.find_kernel(self.__kernel__.module))
+
+    def schedule(self) -> Schedule:
+        """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""
+        return self.__kernel__.scheduled()
+
+    def default_schedule(self, target: str | None = None) -> Schedule:
+        """The schedule that calls run as long as nobody takes a step on `schedule()`; it keeps every bit of the results.
+
+        To be read, and to start from: steps taken on it are of no consequence for calls.
+
+        Args:
+            target: the machine that it is for, as `"x86-64-v4"`; the host if not given.
+
+        >>> import lamina as lm
+        >>> @lm.kernel
+        ... def scale(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
+        ...     for i, j in lm.grid(x.shape):
+        ...         y[i, j] = 2.0 * x[i, j]
+        >>> default = scale.default_schedule()
+        >>> [step.name for step in default.steps]
+        ['loop-vectorize', 'loop-parallelize']
+        >>> mine = scale.schedule()
+        >>> for step in default.steps[:1]:
+        ...     loops = mine.take(step)
+        >>> str(mine) == str(default)
+        False
+        """
+        from ...codegen import targets
+        from .schedules import default_schedule
+
+        return default_schedule(self.__kernel__.module, None if target is None else targets.get(target))
+
+    def reset(self) -> None:
+        """Forget the schedule: calls run the default one again."""
+        self.__kernel__.reset()
+
+    def as_text(self, phase: str = "loop", target: str | None = None) -> str:
+        """The kernel at a phase: `loop` as it is written, `scheduled` as it runs, `llvmir` or `asm`.
+
+        Args:
+            phase: where to stop.
+            target: what `llvmir` and `asm` are for, as `"aarch64"`; the host if not given. A schedule stays as it is.
+
+        Raises:
+            ValueError: no such phase.
+            CompileError: an op cannot be lowered, or there is no such target.
+        """
+        return self.__kernel__.as_text(phase, target)
+
+    def explain(self, *args: Any) -> str:
+        """A report on the loops of the kernel as scheduled: kinds, trip counts, strides, what is vectorized and why not;
+        given the arguments of a call, also a roofline estimate beside a measurement (on copies of the arrays).
+        """
+        from .explain import explain
+
+        state = self.__kernel__
+        executable = state.executable() if args else None
+        return explain(written_kernels.find_kernel(state.module), written_kernels.find_kernel(state.latest), executable, args)
+
+    def compile(self) -> Executable:
+        """Compile now what the next call would; the loaded machine code."""
+        return self.__kernel__.executable()
+
+
+class _State:
+    """What a kernel knows: its function, IR, schedule and machine code. Threads that need the same wait for one of them."""
+
+    owner: Callable[[], Any]
+
+    def __init__(self, function: Callable[..., Any], check_bounds: bool, has_default: bool):
+        self.function, self.check_bounds, self.has_default = function, check_bounds, has_default
+        self.schedule: Schedule | None = None
+        self._default: Schedule | None = None
+        self.current: Executable | None = None
+        self.installed: Executable | None = None
+        self._called: Any = None
+        self._module: ModuleOp | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def module(self) -> ModuleOp:
+        """The kernel before any schedule."""
+        from .build import build_kernel
+
+        with self._lock:
+            if self._module is None:
+                self._module = build_kernel(self.function, check_bounds=self.check_bounds)
+            return self._module
+
+    def scheduled(self) -> Schedule:
+        """The schedule, made when it is first asked for."""
+        from .schedules import Schedule
+
+        with self._lock:
+            if self.schedule is None:
+                self.schedule = Schedule(self.module, self.changed)
+            return self.schedule
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether its author has taken a step."""
+        return self.schedule is not None and bool(self.schedule.steps)
+
+    @property
+    def latest(self) -> ModuleOp:
+        """The module with the kernel as calls run it."""
+        with self._lock:
+            steps = self.steps
+            return self.module if steps is None else steps.module
+
+    @property
+    def steps(self) -> Schedule | None:
+        """The author's schedule, or the default one; None: as it is written."""
+        from .schedules import default_schedule
+
+        with self._lock:
+            if self.is_scheduled or not self.has_default:
+                return self.schedule
+            if self._default is None:
+                self._default = default_schedule(self.module)
+            return self._default
+
+    def called(self, make: Callable[[ModuleOp, str], Any]) -> Any:
+        """What `make` finds out about the kernel as scheduled so far, from its module and steps; kept until these change."""
+        with self._lock:
+            if self._called is None:
+                self._called = make(self.latest, str(self.steps or ""))
+            return self._called
+
+    def reset(self) -> None:
+        """Forget the schedule."""
+        with self._lock:
+            self.schedule = None
+            self.changed()
+
+    def changed(self) -> None:
+        """The schedule is another: what is compiled is not valid any more."""
+        with self._lock:
+            self.current = self._called = None
+            if self.installed is not None and (owner := self.owner()) is not None:
+                owner.uninstall()
+                self.installed = None
+
+    def executable(self) -> Executable:
+        """The machine code, compiled if there is none yet."""
+        with self._lock:
+            if self.current is None:
+                if self.is_scheduled or not self.has_default:
+                    self.current = written_kernels.build_kernel(self.latest)
+                else:
+                    from .facts import facts_of
+
+                    facts = facts_of(self.function, self.check_bounds)
+                    self.current = written_kernels.build_known_kernel(facts, lambda: self.module)
+            return self.current
+
+    def install(self, executable: Executable) -> None:
+        """Let later calls go straight to machine code, unless the schedule is another by now."""
+        with self._lock:
+            if executable is self.current and self.installed is None and (owner := self.owner()) is not None:
+                owner.install(executable)
+                self.installed = executable
+
+    def as_text(self, phase: str, target: str | None) -> str:
+        texts: dict[str, Callable[[], str]] = {
+            "loop": lambda: f"{self.module!s}\n",
+            "scheduled": lambda: f"{self.latest!s}\n",
+            "llvmir": lambda: self._code("llvmir", target),
+            "asm": lambda: self._code("asm", target),
+        }
+        if phase not in texts:
+            raise ValueError(f"no phase {phase!r}; there are: {', '.join(texts)}")
+        return texts[phase]()
+
+    def _code(self, phase: str, target: str | None) -> str:
+        from ...codegen import targets
+
+        module = self.latest.clone()
+        module.attributes["lamina.phase"] = StringAttr("scheduled")  # by hand, or by default in `latest`
+        text = pipeline.compile_to(module, phase, target=None if target is None else targets.get(target))
+        assert isinstance(text, str)
+        return text
+
+
+def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None:
+    from ..tracing import is_traced
+
+    if is_traced(values):
+        name = function.__name__
+        raise TracingError(
+            f"kernel '{name}' changes arrays in place, which traced ones do not allow: in a traced function call it with "
+            f"lamina.call_kernel({name}, ..., out=...)"
+        )
+
+
+Kernel: type[KernelBase] = function_class(KernelBase)
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, *, check_bounds: bool = False, schedule: Unscheduled | None = "auto"
+) -> Any:
+    """Compile a Python function over arrays as a kernel. It is read (its source, not its execution), checked, and
+    compiled on the first call, once for all sizes.
+
+    Args:
+        function: parameters are annotated: `lm.f32["M", "N"]` for arrays, `lm.f32` for scalars.
+        check_bounds: check at run time the accesses that cannot be proved to be in bounds.
+        schedule: how it runs while nobody has taken a step on its `schedule()`: "auto", with vectors and threads where its
+            loops are proved to allow them (`default_schedule()` shows the steps; results are the same, bit for bit); "none"
+            or None, loop by loop as it is written.
+
+    Raises:
+        KernelError: Python that kernels do not have, or an access that is out of bounds, at its line.
+        ValueError: `schedule` is neither.
+
+    >>> import numpy as np, lamina as lm
+    >>> @lm.kernel
+    ... def saxpy(a: lm.f32, x: lm.f32["N"], y: lm.f32["N"]):
+    ...     for i in range(x.shape[0]):
+    ...         y[i] += a * x[i]
+    >>> y = np.ones(3, np.float32)
+    >>> saxpy(2.0, np.arange(3, dtype=np.float32), y)
+    >>> y
+    array([1., 3., 5.], dtype=float32)
+    """
+    if schedule not in ("auto", "none", None):
+        raise ValueError(f'schedule must be "auto" or "none" (as it is written), got {schedule!r}')
+    if function is None:
+        return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule)
+    return Kernel(function, check_bounds, schedule or "none")
+
+
+__all__: Sequence[str] = ["Kernel", "kernel"]

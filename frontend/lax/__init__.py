@@ -1,0 +1,1 @@
+"""`lamina.lax`: functions under the names of jax.lax; `namespace.py` puts them together."""

@@ -1,0 +1,1 @@
+"""`lamina.linalg`: linear algebra; `namespace.py` puts it together."""

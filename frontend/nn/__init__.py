@@ -1,0 +1,1 @@
+"""`lamina.nn`, a file for each family of functions; `namespace.py` puts them together."""

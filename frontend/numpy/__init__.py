@@ -1,0 +1,1 @@
+"""`lamina.numpy`, a file for each family of functions; `namespace.py` puts them together."""

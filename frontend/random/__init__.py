@@ -1,0 +1,1 @@
+"""`lamina.random`: counter-based random numbers; `namespace.py` puts it together."""

@@ -1,0 +1,1 @@
+"""`lamina.special`: special functions; `namespace.py` puts them together."""

@@ -1,0 +1,62 @@
+"""What special functions are made of: operands that are floats, polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..elementwise import broadcast_shapes, full_like_tracer, prepare
+from ..moves import broadcast_tracer
+from ..promotion import result_type
+from ..tracer import Tracer
+from ..tracing import lift_as, token
+from ..transformations.custom import custom_jvp
+
+
+def as_float(x: Any) -> Tracer:
+    return prepare(np.sqrt, (x,))[0][0]
+
+
+def floats(x: Any, y: Any) -> list[Tracer]:
+    return prepare(np.arctan2, (x, y))[0]
+
+
+def float_operands(*args: Any) -> list[Tracer]:
+    """Operands as floats of one dtype and shape."""
+    dtype = result_type([token(x) for x in args])
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    tracers = [lift_as(x, dtype) for x in args]
+    shape = broadcast_shapes([t.shape for t in tracers])
+    return [broadcast_tracer(t, shape) for t in tracers]
+
+
+def chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
+    """`sum(c[k] * T_k(x))` by Clenshaw's recurrence, without the coefficients that the dtype does not see."""
+    eps = float(np.finfo(x.dtype).eps) / 64
+    while abs(coefficients[-1]) < eps:
+        coefficients = coefficients[:-1]
+    high = low = full_like_tracer(x, 0)
+    twice = x + x
+    for c in reversed(coefficients[1:]):
+        high, low = twice * high - low + c, high
+    return x * high - low + coefficients[0]
+
+
+def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
+    y = full_like_tracer(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        y = y * x + c
+    return y
+
+
+def with_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Any] | None) -> Callable[..., Tracer]:
+    """A function of floats whose slope by each operand is another, of the result and the operands; None: 0."""
+
+    def rule(slope: Callable[..., Any]) -> Callable[..., Tracer]:
+        return lambda tangent, y, *operands: tangent * slope(y, *operands)
+
+    known = custom_jvp(function)
+    known.defjvps(*(None if slope is None else rule(slope) for slope in slopes))
+    return known

@@ -1,0 +1,1 @@
+"""Functions of functions: derivatives, batching, and rules that users give for them."""
