@@ -22,7 +22,7 @@ from .logic import astype
 from .math import power
 from .pad import pad
 from .shape import broadcast_arrays, expand_dims, moveaxis
-from .ufuncs import subtract
+from .ufuncs import divide, subtract
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "copy", "diag", "diagonal", "empty", "empty_like",
@@ -234,7 +234,7 @@ def linspace(
         dtype = COMPLEX128 if any(is_complex_dtype(dtype_of(token(operand(z)))) for z in (start, stop)) else FLOAT64
     y = _linspace(start, stop, num, endpoint, axis, canonical(dtype))
     gaps = num - 1 if endpoint else num
-    return (y, subtract(stop, start) / (gaps if gaps > 0 else math.nan)) if retstep else y
+    return (y, divide(subtract(stop, start), gaps if gaps > 0 else math.nan)) if retstep else y
 
 
 def logspace(

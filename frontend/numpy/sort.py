@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError
 from ..complex_formulas import parts
+from ..config import config
 from ..define_by_run.eager import api
 from ..elementwise import compare, full_like_tracer, select
 from ..moves import (
@@ -26,7 +27,7 @@ from ..moves import (
 )
 from ..promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from ..tracer import Tracer
-from ..tracing import build, concrete_array, lift, lift_as, several
+from ..tracing import build, concrete_array, lift, lift_as, lift_float, several
 from .create import full, linspace
 from .index import take_along_axis
 from .reduce import any as any_of
@@ -203,7 +204,7 @@ def _quantile(
         raise ShapeError(f"method must be one of {', '.join((*_METHODS, _BY_SHARE))}, got {method!r}")
     if weights is not None and method != _BY_SHARE:
         raise ShapeError(f"weights need method={_BY_SHARE!r}, got {method!r}")
-    x = lift(a)
+    x = lift_float(a) if config.promotion == "jax" else lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
     q = lift_as(q, wanted if type(q) in (int, float) else result_type([wanted, lift(q).dtype]))
     if q.dtype.kind != "f" or q.ndim > 1:
@@ -290,11 +291,20 @@ def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
 
 
 @api
-def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None) -> Any:
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest, midpoint and inverted_cdf.
 
     `weights`, of the shape of `a` or of its one `axis`, go with inverted_cdf: the least element up to which at least that share
-    of their sum stands. Memory: elements times quantiles.
+    of their sum stands. `overwrite_input` allows to change the array, which does not happen. Memory: elements times quantiles.
 
     >>> import numpy as np, lamina as lm
     >>> float(lm.numpy.quantile(np.array([1., 2., 4., 8.]), 0.5))
@@ -304,14 +314,30 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
 
 
 @api
-def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None) -> Any:
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
+) -> Any:
     """`np.percentile`: `quantile` in percent."""
     return _quantile(a, q, axis, method, keepdims, False, 100, weights=weights)
 
 
 @api
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
 ) -> Any:
     """`np.nanquantile`: of what is not NaN."""
     return _quantile(a, q, axis, method, keepdims, True, weights=weights)
@@ -319,20 +345,27 @@ def nanquantile(
 
 @api
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: Any = None
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    *,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    weights: Any = None,
 ) -> Any:
     """`np.nanpercentile`: of what is not NaN."""
     return _quantile(a, q, axis, method, keepdims, True, 100, weights=weights)
 
 
 @api
-def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """`np.median`: the mean of the two elements in the middle, or the one; NaN where an element is."""
     return _quantile(a, 0.5, axis, _MEAN, keepdims, False)
 
 
 @api
-def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """`np.nanmedian`: of what is not NaN."""
     return _quantile(a, 0.5, axis, _MEAN, keepdims, True)
 
@@ -448,7 +481,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     if not is_integer_dtype(values.dtype) or values.ndim != 1:
         raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
     places = _at_least_zero(lift_as(values, INT64))
-    each = full_like_tracer(places, 1) if weights is None else lift_as(weights, FLOAT64)
+    if weights is None:
+        each = full_like_tracer(places, 1)
+    else:
+        each = lift(weights) if config.promotion == "jax" else lift_as(weights, FLOAT64)
     each = lift_as(each, narrowed(each.dtype))
     return build("scatter", full((length,), 0, each.dtype), each, places, kind="add", at=(0,))
 
