@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
 KNOWN = HERE / "known.txt"
 SECONDS = 120
@@ -62,8 +62,8 @@ def _results(name: str, who: str) -> dict[str, Any]:
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_backend_optimization_level=0"}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.npz"
-        command = [sys.executable, str(Path(__file__)), name, "--child", who, "--out", str(out)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        command = [sys.executable, str(HERE / "run.py"), name, "--child", who, "--out", str(out)]
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"{name} with {who}: {done.stderr[-2000:]}")
         with np.load(out) as arrays:

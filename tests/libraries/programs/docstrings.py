@@ -20,7 +20,20 @@ from typing import Any
 import numpy as np
 
 LEFT_OUT = (
-    *("matplotlib", "plt.", "lower(", "make_jaxpr", "profiler", "devices", "pallas", "sharding", "Mesh", "environment"),
+    *(
+        "matplotlib",
+        "plt.",
+        "open(",
+        "save",
+        "lower(",
+        "make_jaxpr",
+        "profiler",
+        "devices",
+        "pallas",
+        "sharding",
+        "Mesh",
+        "environment",
+    ),
     *("np.random", "np.ma", "np.testing", "matrix(", "recarray", "poly1d", "datetime", "timedelta", "dtype=[", "object"),
 )
 """Text of examples that are of files, pictures, internals and kinds of arrays that are none here."""
@@ -28,7 +41,11 @@ LEFT_OUT = (
 
 def programs(modules: Sequence[str], names: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     """A program for each function with examples, by its full name; `names` are what they find without an import."""
-    command = [sys.executable, str(Path(__file__)), *modules]  # the library itself, also where something stands in for it
+    command = [
+        sys.executable,
+        str(Path(__file__).resolve()),
+        *modules,
+    ]  # the library itself, also where something stands in for it
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return {name: functools.partial(_run, examples, names) for name, examples in found.items()}
 
