@@ -54,8 +54,8 @@ _EXACT = _MOVES | {
 """Ops that round nothing, or as NumPy does, whatever is computed with them."""
 
 _LARGE_CODE = frozenset({
-    "butterflies", "cholesky", "det", "eig", "eigh", "fft", "householder", "lu", "orthogonalize", "pinv", "qr", "schur",
-    "solve", "svd", "triangular_solve",
+    "butterflies", "cholesky", "det", "eig", "eigh", "fft", "householder", "householder_product", "lu", "pinv", "qr", "schur",
+    "solve", "square_svd", "svd", "triangular_solve",
 })  # fmt: skip
 """Ops whose code takes so long to compile that small ones are left to NumPy."""
 
