@@ -5,7 +5,7 @@ All sorts are stable; NaN come last, and zeros of either sign are equal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -290,17 +290,25 @@ def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
     return select(compare("eq", first, second), first, mixed)  # inf - inf
 
 
-@api
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
+def _of_shares(name: str, doc: str, skips_nan: bool, unit: float = 1) -> Callable[..., Any]:
+    def function(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        *,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        weights: Any = None,
+    ) -> Any:
+        return _quantile(a, q, axis, method, keepdims, skips_nan, unit, weights=weights)
+
+    function.__name__, function.__qualname__, function.__doc__ = name, name, doc
+    return api(function)
+
+
+quantile = _of_shares(
+    "quantile",
     """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest, midpoint and inverted_cdf.
 
     `weights`, of the shape of `a` or of its one `axis`, go with inverted_cdf: the least element up to which at least that share
@@ -309,53 +317,12 @@ def quantile(
     >>> import numpy as np, lamina as lm
     >>> float(lm.numpy.quantile(np.array([1., 2., 4., 8.]), 0.5))
     3.0
-    """
-    return _quantile(a, q, axis, method, keepdims, False, weights=weights)
-
-
-@api
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """`np.percentile`: `quantile` in percent."""
-    return _quantile(a, q, axis, method, keepdims, False, 100, weights=weights)
-
-
-@api
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """`np.nanquantile`: of what is not NaN."""
-    return _quantile(a, q, axis, method, keepdims, True, weights=weights)
-
-
-@api
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    *,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    weights: Any = None,
-) -> Any:
-    """`np.nanpercentile`: of what is not NaN."""
-    return _quantile(a, q, axis, method, keepdims, True, 100, weights=weights)
+    """,
+    skips_nan=False,
+)
+percentile = _of_shares("percentile", "`np.percentile`: `quantile` in percent.", skips_nan=False, unit=100)
+nanquantile = _of_shares("nanquantile", "`np.nanquantile`: of what is not NaN.", skips_nan=True)
+nanpercentile = _of_shares("nanpercentile", "`np.nanpercentile`: of what is not NaN.", skips_nan=True, unit=100)
 
 
 @api
