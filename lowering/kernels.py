@@ -35,6 +35,9 @@ Point = tuple[AffineExpr, ...]
 _LOOP_NAMES = "ijklmnopqrstuvw"
 _INDEX = IndexType()
 
+MOST_NESTED = 32
+"""Pulls in one another, each some calls deep, after which what is behind them is computed in order instead."""
+
 
 class _PooledBuilder(ScalarBuilder):
     """A `ScalarBuilder` whose constants stand once, at the top of the kernel."""
@@ -114,6 +117,7 @@ class KernelEmitter:
         self.loops_named = 0
         self.branches: list[tuple[_Level, int]] = []
         self.guarded = 0
+        self.nested = 0
         """How many loops stand around the innermost branch whose contents may not be computed outside of it."""
         self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
         self.stored: set[tuple[_Level, Point]] = set()
@@ -327,7 +331,35 @@ class KernelEmitter:
 
     def pull(self, value: SSAValue, point: Point) -> SSAValue:
         """The scalar of `value` at a point, computed once, in the outermost loop that knows the point."""
-        return self._once(value, point, None)
+        self.nested += 1
+        try:
+            if self.nested % MOST_NESTED == 0:
+                for earlier, at in self._before(value, point):
+                    self._once(earlier, at, None)
+            return self._once(value, point, None)
+        finally:
+            self.nested -= 1
+
+    def _before(self, value: SSAValue, point: Point) -> list[tuple[SSAValue, Point]]:
+        """What a scalar is computed from, in the order in which pulling computes it: long chains need no deep recursion."""
+        found: dict[tuple[SSAValue, Point], None] = {}
+        pending = [(value, point, False)]
+        while pending:
+            one, at, is_ready = pending.pop()
+            if is_ready:
+                found.setdefault((one, at))
+            elif (one, at) not in found and one not in self.buffers and one not in self.stored_first:
+                pending.append((one, at, True))
+                pending += [(*read, False) for read in reversed(self._plain_reads(one.owner, at))]
+        return [*found]
+
+    @staticmethod
+    def _plain_reads(op: Any, point: Point) -> list[tuple[SSAValue, Point]]:
+        """What an op without loops of its own reads at a point; nothing where earlier reads say at which places."""
+        equation = op.single_equation() if isinstance(op, GraphOp) and op.name != "graph.const" else None
+        if equation is None or equation.n_reduce or any(read.positions for read in equation.reads):
+            return []
+        return [(op.operands[read.operand], compose(read.map, point)) for read in equation.reads]
 
     def position(self, value: SSAValue, point: Point, last: Any) -> SSAValue:
         """The integer of `value` at a point as an index clamped into [0, last], computed as by `pull`."""

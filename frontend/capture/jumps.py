@@ -48,8 +48,9 @@ def lower_loops(statements: Sequence[ast.stmt], notes: Notes) -> list[ast.stmt]:
 
 
 def _note_loops(statements: Sequence[ast.stmt], notes: Notes) -> None:
+    calls_assign = bool(names_of(statements).rebound)
     for loop in own_nodes(statements, (ast.For, ast.While)):
-        if isinstance(loop, ast.While) and own_nodes([loop.test], ast.NamedExpr):
+        if isinstance(loop, ast.While) and own_nodes([loop.test], (ast.NamedExpr, ast.Call) if calls_assign else ast.NamedExpr):
             _ask_inside(loop)
         notes[loop].definite, notes[loop].always = _definite_after(loop)
 

@@ -515,6 +515,10 @@ class _Rolled:
             return asked if isinstance(asked, Tracer) else lnp.asarray(asked)
 
         block = Block(avals).run(statements, [])
+        if block.places:  # which the loop does not carry out of its condition
+            names = ", ".join(sorted({label(place) for place, _ in block.places.values()}))
+            remedy = "ask in the loop: while True: if not condition: break"
+            raise located(TracingError(f"the condition of the loop in line {self.site.line} changes {names}: {remedy}"))
         self.arguments = kept
         for one, value in zip(self.carried, before, strict=True):
             one.slot.put(value)

@@ -55,7 +55,8 @@ from ..promotion import canonical as _canonical
 from ..promotion import common_dtype as _common_dtype
 from ..tracing import is_array_like as _is_array_like
 from ..tracing import token as _token
-from . import at as lnp_at  # noqa: F401  `Tracer` calls them
+from . import at as lnp_at  # noqa: F401  `Tracer` calls it
+from . import bits as lnp_bits  # noqa: F401  and this
 from . import ufunc_methods
 from .at import *
 from .bits import *

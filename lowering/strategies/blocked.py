@@ -55,7 +55,7 @@ LEAST_WORK = 4 << 20
 """Multiplications below which packing does not pay."""
 LEAST_SIDE = 32
 """Rows and columns below which what is packed is not read often enough."""
-LEAST_ROWS = 256
+LEAST_ROWS = 192
 """Rows from which on both operands are packed, if they are not very deep."""
 LEAST_DEPTH = 128
 """Terms of a part of the depth at least, however small the caches are: there is a pass over the sums for each part."""

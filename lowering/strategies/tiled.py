@@ -7,6 +7,8 @@ the depth is transposed into panels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
@@ -88,22 +90,43 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
     width = tile_width(count, bits_of(product.depth), target)
     turned = product.right is not None and not runs_along(product.right, product.columns)
     if count == width and not turned:
-        _tile(kernel, None, columns, rows, product, turned, target, take)
+        _tile(kernel, columns, rows, product, target, take)
         return
     is_shared = _is_shared(product)
     outer, inner = take(Split(columns, width))
     order = [name_of(loop) for loop in product.band if loop is not product.columns]
     at = order.index(rows)
     take(Reorder((*order[:at], outer, *order[at:], inner)))
-    packed_at = outer if is_shared else None
-    if count % width == 0:
-        _tile(kernel, packed_at, inner, rows, product, turned, target, take)
-        return
-    originals = inside(kernel, outer)
-    _, rest = take(Peel(outer, 0))
-    copy_of = copies(kernel, originals, rest)
-    _tile(kernel, packed_at, inner, rows, product, turned, target, take)
-    _tile(kernel, rest if turned and is_shared else None, copy_of[inner], copy_of[rows], product, turned, target, take)
+    parts = [(outer, inner, rows)]
+    if count % width:
+        originals = inside(kernel, outer)
+        _, rest = take(Peel(outer, 0))
+        copy_of = copies(kernel, originals, rest)
+        parts.append((rest, copy_of[inner], copy_of[rows]))
+    if is_shared:  # the rest reads its columns in place, unless they have to be turned
+        _pack(kernel, parts if turned else parts[:1], product, turned, target, take)
+    for _, tiled, within in parts:
+        _tile(kernel, tiled, within, product, target, take)
+
+
+def _pack(
+    kernel: KernelOp, parts: Sequence[tuple[str, str, str]], product: Product, turned: bool, target: Target, take: Take
+) -> None:
+    """Panels of the operand that the columns read, packed in the outer loop of each part; a prologue is computed there."""
+    copied: list[tuple[str, str, int]] = []
+    packed = None
+    for outer, columns, rows in parts:
+        lanes = _lanes_of(kernel, columns)
+        if (panel := panel_of(product, lanes, turned, target)) is None:
+            continue
+        packed = panel
+        depth = next(name for name, loop in loops(loops(kernel)[rows]).items() if loop.kind.data == "reduce")
+        deep, across = take(Stage(panel.name_hint or "", outer, (depth, columns)))
+        copied.append((deep, across, lanes))
+    if packed is not None:
+        inline_prologue(kernel, packed, 1, take)
+    for deep, across, lanes in copied:
+        _copy(deep, across, lanes, target.lanes(bits_of(product.depth)) if turned else None, take)
 
 
 def _copy(deep: str, across: str, lanes: int, square: int | None, take: Take) -> None:
@@ -116,19 +139,17 @@ def _copy(deep: str, across: str, lanes: int, square: int | None, take: Take) ->
         take(Unroll(deep, square))
 
 
-def _tile(
-    kernel: KernelOp, outer: str | None, columns: str, rows: str, product: Product, turned: bool, target: Target, take: Take
-) -> None:
-    """Columns side by side in vectors, rows at once through the sum; with an outer loop, what columns read is packed there."""
+def _lanes_of(kernel: KernelOp, columns: str) -> int:
+    """The least power of two that holds the columns of a tile."""
     lanes = 2
     while lanes < (constant_extent(loops(kernel)[columns]) or 2):
         lanes *= 2
-    panel = panel_of(product, lanes, turned, target)
-    if panel is not None and outer is not None:
-        depth = next(name for name, loop in loops(loops(kernel)[rows]).items() if loop.kind.data == "reduce")
-        deep, across = take(Stage(panel.name_hint or "", outer, (depth, columns)))
-        inline_prologue(kernel, panel, 1, take)
-        _copy(deep, across, lanes, target.lanes(bits_of(product.depth)) if turned else None, take)
+    return lanes
+
+
+def _tile(kernel: KernelOp, columns: str, rows: str, product: Product, target: Target, take: Take) -> None:
+    """Columns side by side in vectors, rows at once through the sum."""
+    lanes = _lanes_of(kernel, columns)
     take(Vectorize(columns, lanes))
     bits = bits_of(product.depth)
     most, trips = _rows(target, bits, lanes), loops(kernel)[rows].trip_count()

@@ -258,7 +258,7 @@ def test_gather_of_constants_in_arrays(interpret: Any) -> None:
         (lambda: lnp.einsum("ij,jk->ik", M, M), "'j' has sizes 4 and 3"),
         (lambda: lnp.broadcast_to(V, (4,)), "cannot broadcast"),
         (lambda: lnp.zeros((-1,)), "must not be negative"),
-        (lambda: lnp.pad(V, 1, "median"), "must be one of constant, .* got 'median'"),
+        (lambda: lnp.pad(V, 1, "middle"), "must be one of empty, constant, .* got 'middle'"),
     ],
 )
 def test_shape_errors(call: Any, match: str) -> None:

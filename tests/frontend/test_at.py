@@ -129,9 +129,9 @@ def test_reads_by_known_masks() -> None:
 
 
 def test_updates_that_are_refused() -> None:
-    with pytest.raises(lm.ShapeError, match="mode must be one of drop, fill, clip, got 'wrap'"):
+    with pytest.raises(lm.ShapeError, match="mode must be one of drop, fill, clip, promise_in_bounds, got 'wrap'"):
         lm.jit(lambda x: x.at[0].set(1.0, mode="wrap"))(X)
-    with pytest.raises(lm.ShapeError, match="mode must be one of drop, fill, clip, wrap, got 'raise'"):
+    with pytest.raises(lm.ShapeError, match="mode must be one of drop, fill, clip, promise_in_bounds, wrap, got 'raise'"):
         lm.jit(lambda x: x.at[0].get(mode="raise"))(X)
     for kind in ("divide", "power"):
         with pytest.raises(lm.DTypeError, match=f"{kind} needs floats, got int64"):
