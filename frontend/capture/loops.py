@@ -514,11 +514,15 @@ class _Rolled:
             asked = _test(self.scope, self.site, test)
             return asked if isinstance(asked, Tracer) else lnp.asarray(asked)
 
-        block = Block(avals).run(statements, [])
-        if block.places:  # which the loop does not carry out of its condition
-            names = ", ".join(sorted({label(place) for place, _ in block.places.values()}))
-            remedy = "ask in the loop: while True: if not condition: break"
-            raise located(TracingError(f"the condition of the loop in line {self.site.line} changes {names}: {remedy}"))
+        block = Block(avals).run(statements, [one.slot for one in self.carried])
+        changed = {label(place) for place, _ in block.places.values()} | {
+            label(one.slot)
+            for k, (one, after) in enumerate(zip(self.carried, block.after, strict=True))
+            if one.start.missing is None and any(after.leaves[j] is not self.arguments[k, j] for j in one.arrays)
+        }
+        if changed:  # the loop does not carry it out of its condition
+            rule = f"the condition of the loop in line {self.site.line} changes {', '.join(sorted(changed))}"
+            raise located(TracingError(f"{rule}: ask in the loop: while True: if not condition: break"))
         self.arguments = kept
         for one, value in zip(self.carried, before, strict=True):
             one.slot.put(value)
