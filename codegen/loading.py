@@ -72,5 +72,7 @@ def _explain(message: str) -> str:
 
 @cache
 def _jit() -> Any:
-    # lives as long as the process: unloading at exit would race with threads still running its code
-    return llvm().create_lljit_compiler(target_machine(detect()), suppress_errors=True)
+    # lives as long as the process: unloading at exit would race with threads still running its code.
+    # JITLink allocates an object at once; RuntimeDyld, which is the default, allocates code and constants apart and aborts
+    # where 32 bits do not reach from one to the other
+    return llvm().create_lljit_compiler(target_machine(detect()), use_jit_link=True, suppress_errors=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import subprocess
+import sys
 
 import pytest
 from lamina.codegen.compile import compile_object
@@ -72,3 +74,47 @@ def test_undefined_symbol_is_an_error():
     )
     with pytest.raises(CompileError, match="neither imported nor in the process"):
         load_object(compile_object(text), ["f"])
+
+
+FULL = r"""
+import ctypes
+from lamina.codegen.compile import compile_object
+from lamina.codegen.jit import load_object
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def reserve(size):
+    return libc.mmap(None, size, 0, 0x4022, -1, 0)  # PROT_NONE; private, anonymous, without swap
+
+
+def tenth(n):
+    text = f"@numbers = internal constant [4 x double] [double {n}.0, double 2.0, double 3.0, double 4.0]\n" \
+        "define double @f(i64 %i) {\n  %p = getelementptr double, ptr @numbers, i64 %i\n  %x = load double, ptr %p\n" \
+        "  %y = fmul double %x, 0x3FB999999999999A\n  ret double %y\n}"
+    return compile_object(text)
+
+
+objects = [tenth(n) for n in range(10)]
+load_object(objects[0], ["f"])
+far = reserve(3 << 30)
+pages = []
+while (page := reserve(4096)) > far:  # every hole above is filled
+    pages.append(page)
+kept = []
+for n, obj in enumerate(objects):
+    libc.munmap(pages[-1 - n], 4096)  # room for code, and none beside it for constants
+    function = load_object(obj, ["f"]).function("f", ctypes.c_double, ctypes.c_int64)
+    kept.append(function)
+    assert function(0) == n * 0.1 and function(3) == 4 * 0.1
+print("loaded", len(kept))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mmap's flags are those of Linux")
+def test_objects_are_loaded_where_free_pages_lie_gigabytes_apart():
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "loaded 10\n"), done.stderr[-500:]
