@@ -50,12 +50,21 @@ def over_i(z: Tracer) -> Tracer:
 
 
 def sign(z: Tracer) -> Tracer:
-    """`z / |z|`, and 0 at 0: the sign of complex numbers since NumPy 2."""
+    """`z / |z|`, and 0 at 0: the sign of complex numbers since NumPy 2. Of one infinite part it is that part's sign."""
     size = magnitude(z)
     none = build("cmp", size, full(size, 0), predicate="eq")
     safe = build("select", none, full(size, 1), size)
-    re, im = (build("select", none, full(size, 0), build("div", part, safe)) for part in parts(z))
-    return joined(re, im)
+    zero, inf = full(size, 0), full(size, math.inf)
+
+    def direction(part: Tracer, other: Tracer) -> Tracer:
+        other_infinite = build("cmp", build("abs", other), inf, predicate="eq")
+        of_infinite = build("select", other_infinite, full(part, math.nan), _with_sign(full(part, 1), part))
+        quotient = build("select", none, zero, build("div", part, safe))
+        of_finite = build("select", other_infinite, zero, quotient)
+        return build("select", build("cmp", build("abs", part), inf, predicate="eq"), of_infinite, of_finite)
+
+    a, b = parts(z)
+    return joined(direction(a, b), direction(b, a))
 
 
 def expm1(z: Tracer) -> Tracer:
@@ -203,8 +212,14 @@ def arctan(z: Tracer) -> Tracer:
     return over_i(arctanh(times_i(z)))
 
 
+def scale(z: Tracer, factor: float, weak: bool = False) -> Tracer:
+    """The product by a real number: a complex one would make NaN of infinities."""
+    re, im = (build("mul", part, full(part, factor)) for part in parts(z))
+    return joined(re, im, weak)
+
+
 def exp2(z: Tracer) -> Tracer:
-    return build("exp", build("mul", z, full(z, math.log(2))))
+    return build("exp", scale(z, math.log(2)))
 
 
 def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:

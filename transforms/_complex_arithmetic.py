@@ -1,7 +1,7 @@
 """Functions of complex numbers as functions of their parts: what `graph-split-complex` makes of the ops.
 
-A complex value is a pair of values `(re, im)`. For finite operands the functions are those of C99, Annex G, signs of zeros and
-branch cuts included; of infinities and NaN only what the formulas give.
+A complex value is a pair of values `(re, im)`. The functions are those of C99, Annex G: signs of zeros, branch cuts, infinities
+and NaN included. Products and quotients are what the formulas give, as in NumPy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,25 @@ def exp(b: Any, x: Parts) -> Parts:
     size = b.exp(b.sub(x[0], b.select(large, b.full_like(x[0], 16), zero)))
     rest = b.select(large, b.full_like(x[0], float(np.exp(16.0))), one)
     real = b.cmp(x[1], zero, predicate="eq")
-    return b.mul(b.mul(size, b.cos(x[1])), rest), b.select(real, x[1], b.mul(b.mul(size, b.sin(x[1])), rest))
+    angle = _angle(b, x[1], x[0])
+    return b.mul(b.mul(size, b.cos(angle)), rest), b.select(real, x[1], b.mul(b.mul(size, b.sin(angle)), rest))
+
+
+def _infinity(b: Any, x: SSAValue) -> SSAValue:
+    return b.full_like(x, np.inf)
+
+
+def _angle(b: Any, angle: SSAValue, size: SSAValue) -> SSAValue:
+    """The angle, but 0 where it is not finite beside an infinite size: a cosine leaves the size, a sine of it is NaN."""
+    inf = _infinity(b, angle)
+    known = b.or_(b.cmp(b.abs(angle), inf, predicate="lt"), b.cmp(b.abs(size), inf, predicate="ne"))
+    return b.select(known, angle, b.zeros_like(angle))
+
+
+def _beside_zero(b: Any, factor: SSAValue, angle: SSAValue, size: SSAValue) -> SSAValue:
+    """A sine or cosine of the angle, but 1 where the angle is not finite and the size is 0: their product is 0."""
+    finite = b.cmp(b.abs(angle), _infinity(b, angle), predicate="lt")
+    return b.select(b.or_(finite, b.cmp(size, b.zeros_like(size), predicate="ne")), factor, b.full_like(factor, 1))
 
 
 def log(b: Any, x: Parts) -> Parts:
@@ -62,14 +80,21 @@ def log_length(b: Any, x: Parts) -> SSAValue:
     ratio = b.select(b.cmp(high, low, predicate="eq"), one, b.div(low, high))
     beside = b.mul(b.sub(high, one), b.add(high, one))
     excess = b.select(near, b.add(beside, b.mul(low, low)), b.mul(ratio, ratio))
-    return b.add(b.select(near, b.zeros_like(high), b.log(high)), b.mul(half, b.log1p(excess)))
+    found = b.add(b.select(near, b.zeros_like(high), b.log(high)), b.mul(half, b.log1p(excess)))
+    inf = _infinity(b, high)
+    infinite = b.or_(b.cmp(re, inf, predicate="eq"), b.cmp(im, inf, predicate="eq"))  # also beside NaN
+    return b.select(infinite, inf, found)
+
+
+def is_negative(b: Any, x: SSAValue) -> SSAValue:
+    """Whether the sign bit of a float is set, also of -0."""
+    bits = b.bitcast(x, element_type(np.dtype(f"i{numpy_dtype(element_of(x)).itemsize}")))
+    return b.cmp(bits, b.zeros_like(bits), predicate="lt")
 
 
 def with_sign(b: Any, size: SSAValue, sign: SSAValue) -> SSAValue:
     """A number that is not negative, with the sign of another, also of -0."""
-    element = element_type(np.dtype(f"i{numpy_dtype(element_of(sign)).itemsize}"))
-    bits = b.bitcast(sign, element)
-    return b.select(b.cmp(bits, b.zeros_like(bits), predicate="lt"), b.neg(size), size)
+    return b.select(is_negative(b, sign), b.neg(size), size)
 
 
 def sqrt(b: Any, x: Parts) -> Parts:
@@ -79,31 +104,63 @@ def sqrt(b: Any, x: Parts) -> Parts:
     root = b.sqrt(b.add(b.mul(half, b.abs(x[0])), size))
     none = b.cmp(root, zero, predicate="eq")
     other = b.div(b.mul(half, b.abs(x[1])), b.select(none, b.full_like(root, 1), root))
+    inf = _infinity(b, root)
+    upward = b.cmp(b.abs(x[1]), inf, predicate="eq")
+    root, other = b.select(upward, inf, root), b.select(upward, inf, other)
     right = b.cmp(x[0], zero, predicate="ge")
     return b.select(right, root, other), with_sign(b, b.select(right, other, root), x[1])
 
 
-def _hyperbolic(b: Any, x: SSAValue) -> Parts:
-    """The hyperbolic sine and cosine."""
-    one, half = b.full_like(x, 1), b.full_like(x, 0.5)
-    size = b.abs(x)
-    # of halves: exp(|x|) overflows before half of it does
-    root = b.exp(b.mul(half, size))
-    grown, shrunk = b.mul(b.mul(half, root), root), b.mul(half, b.exp(b.neg(size)))
-    near = b.cmp(size, one, predicate="lt")
-    t = b.expm1(b.select(near, size, one))
-    small = b.mul(half, b.add(t, b.div(t, b.add(t, one))))
-    return with_sign(b, b.select(near, small, b.sub(grown, shrunk)), x), b.add(grown, shrunk)
+class _Hyperbolic:
+    """The hyperbolic sine and cosine of a real tensor, and their products by a sine or a cosine.
+
+    Products multiply by `exp(|x|)` in two halves: it overflows where they do not.
+    """
+
+    def __init__(self, b: Any, x: SSAValue):
+        one, half = b.full_like(x, 1), b.full_like(x, 0.5)
+        size = b.abs(x)
+        self._b, self._x = b, x
+        self._root = b.exp(b.mul(half, size))
+        self._half = b.mul(half, self._root)
+        self._shrunk = b.mul(half, b.exp(b.neg(size)))
+        self._near = b.cmp(size, one, predicate="lt")
+        t = b.expm1(b.select(self._near, size, one))
+        self._small = b.mul(half, b.add(t, b.div(t, b.add(t, one))))
+
+    def sinh(self, factor: SSAValue | None = None) -> SSAValue:
+        b = self._b
+        small = self._small if factor is None else b.mul(self._small, factor)
+        found = b.select(self._near, small, b.sub(*self._exponentials(factor)))
+        return with_sign(b, found, self._x) if factor is None else b.select(self.negative, b.neg(found), found)
+
+    def cosh(self, factor: SSAValue | None = None) -> SSAValue:
+        return self._b.add(*self._exponentials(factor))
+
+    @property
+    def negative(self) -> SSAValue:
+        return is_negative(self._b, self._x)
+
+    def _exponentials(self, factor: SSAValue | None) -> Parts:
+        b = self._b
+        if factor is None:
+            return b.mul(self._half, self._root), self._shrunk
+        return b.mul(b.mul(self._half, factor), self._root), b.mul(self._shrunk, factor)
 
 
 def sin(b: Any, x: Parts) -> Parts:
-    sinh, cosh = _hyperbolic(b, x[1])
-    return b.mul(b.sin(x[0]), cosh), b.mul(b.cos(x[0]), sinh)
+    hyperbolic, angle = _Hyperbolic(b, x[1]), _angle(b, x[0], x[1])
+    real = b.cmp(x[0], b.zeros_like(angle), predicate="eq")
+    re = b.select(real, x[0], hyperbolic.cosh(b.sin(angle)))
+    return re, hyperbolic.sinh(_beside_zero(b, b.cos(angle), x[0], x[1]))
 
 
 def cos(b: Any, x: Parts) -> Parts:
-    sinh, cosh = _hyperbolic(b, x[1])
-    return b.mul(b.cos(x[0]), cosh), b.neg(b.mul(b.sin(x[0]), sinh))
+    hyperbolic, angle = _Hyperbolic(b, x[1]), _angle(b, x[0], x[1])
+    real = b.cmp(x[0], b.zeros_like(angle), predicate="eq")
+    im = hyperbolic.sinh(_beside_zero(b, b.sin(angle), x[0], x[1]))
+    im = b.select(real, b.select(hyperbolic.negative, b.neg(x[0]), x[0]), im)
+    return hyperbolic.cosh(b.cos(angle)), b.neg(im)
 
 
 def tanh(b: Any, x: Parts) -> Parts:
@@ -111,13 +168,19 @@ def tanh(b: Any, x: Parts) -> Parts:
     one, four = b.full_like(x[0], 1), b.full_like(x[0], 4)
     size = b.abs(x[0])
     far = b.cmp(size, b.full_like(size, 20.0 if element_of(size) == f64 else 10.0), predicate="gt")
-    sinh, cosh = _hyperbolic(b, b.select(far, b.zeros_like(size), x[0]))
+    hyperbolic = _Hyperbolic(b, b.select(far, b.zeros_like(size), x[0]))
+    sinh, cosh = hyperbolic.sinh(), hyperbolic.cosh()
     t = b.tan(x[1])
     beta = b.add(one, b.mul(t, t))
     whole = b.add(one, b.mul(beta, b.mul(sinh, sinh)))
     re, im = b.div(b.mul(b.mul(beta, cosh), sinh), whole), b.div(t, whole)
-    small = b.mul(b.mul(four, b.mul(b.sin(x[1]), b.cos(x[1]))), b.exp(b.mul(b.full_like(size, -2), size)))
-    return b.select(far, with_sign(b, one, x[0]), re), b.select(far, small, im)
+    angle = _angle(b, x[1], x[0])
+    small = b.mul(b.mul(four, b.mul(b.sin(angle), b.cos(angle))), b.exp(b.mul(b.full_like(size, -2), size)))
+    # one part is 0 whatever the other one is
+    re, im = (b.select(b.cmp(p, b.zeros_like(p), predicate="eq"), p, q) for p, q in zip(x, (re, im), strict=True))
+    known = b.cmp(b.abs(angle), _infinity(b, angle), predicate="lt")
+    limit = b.select(known, with_sign(b, one, x[0]), b.full_like(one, np.nan))
+    return b.select(far, limit, re), b.select(far, small, im)
 
 
 def power(b: Any, x: Parts, y: Parts) -> Parts:

@@ -99,6 +99,8 @@ def _scaled(ufunc: np.ufunc, op: str | None, factor: float) -> Callable[[Any], A
     def function(x: Any, /) -> Any:
         (y,), _, weak = prepare(ufunc, (x,))
         y = y if op is None else build(op, y)
+        if is_complex_dtype(y.dtype):
+            return complex_formulas.scale(y, factor, weak)
         return build("mul", y, full_like_tracer(y, factor), weak=weak)
 
     return named(function, ufunc)

@@ -37,6 +37,30 @@ UNARY = (
 ).split()
 
 
+SPECIAL = (0.0, -0.0, 1.0, -1.5, 3.0, 25.0, 100.0, -90.0, 800.0, -800.0, 1e30, np.inf, -np.inf, np.nan)
+LIMITS = (
+    "exp log sqrt sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh expm1 log1p exp2 log2 log10 sign"
+).split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name, dtype):
+    """C99, Annex G: values, infinities, NaN and signs of both parts where these are specified."""
+    z = np.array([complex(a, b) for a in SPECIAL for b in SPECIAL]).astype(dtype)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(z)
+    # beside a NaN, and of two infinite parts, C99 leaves signs open
+    is_open = np.isnan(z) | (np.isinf(z.real) & np.isinf(z.imag)) | np.isnan(want)
+    function = getattr(lnp, name)
+    for got in (function(z), lm.jit(function)(z)):
+        for mine, theirs in ((np.real(got), want.real), (np.imag(got), want.imag)):
+            rtol = 2e-5 if dtype == np.complex64 else 1e-13  # angles of 1e30 and products near the largest number
+            np.testing.assert_allclose(np.abs(mine), np.abs(theirs), rtol=rtol, atol=np.finfo(dtype).tiny)
+            same = (np.signbit(mine) == np.signbit(theirs)) | is_open | np.isnan(theirs)
+            assert same.all(), (z[~same], mine[~same], theirs[~same])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:
