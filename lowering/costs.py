@@ -196,6 +196,11 @@ def _iteration(loop: ForOp, body: float) -> float:
     return max(body + 1, _LATENCY) if waits else body + 1
 
 
+def lanes_of(loop: ForOp, target: Target) -> int:
+    """How many iterations of a loop to run at once, if it becomes vectors."""
+    return _Wide(target, loop).lanes
+
+
 class _Wide:
     """Instructions in several iterations of a loop at once.
 

@@ -26,6 +26,7 @@ from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements, walk
 from ..analysis.regions import extent
+from ..costs import lanes_of
 from ..schedule.cloning import subscripts
 from ..schedule.coalesce import Coalesce
 from ..schedule.collapse_dims import CollapseDims
@@ -194,8 +195,7 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
         take(ComputeAt(products, column or at or ""))
     for name in (image, padded) if at else ():
         take(ComputeAt(name, at or ""))
-    for loop in map(name_of, _nest(_stored(kernel, padded))):
-        attempt(Partition(loop), take)
+    _pad(kernel, padded, target, take)
     for name in (image, products):
         _fill(kernel, name, (blocks.images, blocks.rows, blocks.width), take)
     for name in (image, products):
@@ -216,6 +216,22 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
     for name in (image, products, made):  # a power of two apart, points would share few sets of the caches
         take(SetLayout(name, (0, 1, 2), pad=1, dim=1))
     schedule_convolutions(kernel, target, take)
+
+
+def _pad(kernel: KernelOp, padded: str, target: Target, take: Take) -> None:
+    """Let the copy of the image with padding have no conditions: it is copied by vectors, and divided where padding begins."""
+    nest = _nest(_stored(kernel, padded))
+    names = list(map(name_of, nest))
+    if nest and _is_copied_along(nest[-1]) and (lanes := lanes_of(nest[-1], target)) <= (nest[-1].trip_count() or 0):
+        attempt(Vectorize(names[-1], lanes), take)  # once, before there are five of it
+    for loop in names:
+        attempt(Partition(loop), take)
+
+
+def _is_copied_along(loop: ForOp) -> bool:
+    """Whether a loop runs along memory with all that is read and stored in it."""
+    accesses = ops_in(loop, LoadOp, StoreOp)
+    return all(runs_along(op, loop) or lane_stride(op, loop.index) == (0, 0) for op in accesses)
 
 
 def _cut(tiles: Tiles, blocks: Blocks, take: Take) -> tuple[list[str], str | None]:

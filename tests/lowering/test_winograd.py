@@ -217,6 +217,19 @@ def test_blocks_fit_the_cache(sizes, features, tile: int) -> None:
     assert blocks.tiles * blocks.columns * of_point <= TARGET.l2_bytes // 2 or blocks.tiles == 1
 
 
+@pytest.mark.parametrize(("features", "divided"), [(64, 0), (5, 4)])
+def test_the_copy_with_padding_becomes_vectors_once(features: int, divided: int) -> None:
+    """Before it is divided into what is padding and what is not, unless there are fewer features than lanes."""
+    x, w = normal(1, 14, 14, features), normal(3, 3, features, 64)
+    function = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1, layout="NHWC", tile=2))
+    module = parse_module(make_context(), function.lower(x, w).as_text("loop", "x86-64-v3{l2=2M}"))
+    steps: list[str] = []
+    schedule_module(module, lambda kernel, taken: steps.append(taken.step.as_text()))
+    assert any(step.startswith("loop-partition") for step in steps)
+    widened = [step for step in steps if step.startswith("loop-vectorize") and ("_start" in step or "_end" in step)]
+    assert len(widened) == divided
+
+
 EDITS = {"lanes=": r"lanes=2", "factor=": "factor=2", "size=": "size=1", "pad=": "pad=2"}
 
 
