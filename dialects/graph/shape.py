@@ -494,7 +494,7 @@ class PadOp(GraphOp):
     """
 
     name = "graph.pad"
-    stores = COMPLEX
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     value = operand_def(TensorType)
     low = prop_def(_SIZES)
