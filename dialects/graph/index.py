@@ -26,6 +26,7 @@ from ..types import (
     COMPLEX,
     DYNAMIC,
     INDICES,
+    STORED,
     compatible,
     element_of,
     expected,
@@ -261,7 +262,7 @@ class GatherOp(GraphOp):
     """
 
     name = "graph.gather"
-    stores = COMPLEX
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     indices = var_operand_def(TensorType)
     at = prop_def(_INTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from xdsl.ir import SSAValue
 
 from ..types import (
     element_of,
+    f16,
+    f32,
     integer_range,
     is_bool,
     is_complex,
@@ -439,6 +442,50 @@ def convert_and_back(op: Any, b: GraphBuilder) -> SSAValue | None:
     if not inner or inner.x.type != op.y.type or not _holds_all(element_of(inner.x), element_of(op.x)):
         return None
     return inner.x
+
+
+_MOVED_OPERANDS = {
+    **dict.fromkeys(("reshape", "transpose", "broadcast", "slice", "reverse", "gather"), slice(1)),
+    "pad": slice(2),
+    "concat": slice(None),
+}
+"""The operands of which the result of a moving op has the elements; the others of a gather are indices."""
+
+
+def _moved(value: SSAValue) -> tuple[SSAValue, ...]:
+    """The operands whose elements the op that makes a value moves, if that is all it does and nothing else reads the value."""
+    owner: Any = value.owner
+    if not isinstance(owner, GraphOp) or not value.has_one_use():
+        return ()
+    return owner.operands[_MOVED_OPERANDS.get(owner.name.removeprefix("graph."), slice(0))]
+
+
+def _stem_from(values: Sequence[SSAValue], element: Any) -> bool:
+    """Whether all values are of converted numbers of an element type, moved or not, and of known ones."""
+    rest = list(values)
+    while rest:
+        value = rest.pop()
+        inner, moved = made_by(value, "convert"), _moved(value)
+        if element_of(inner.x) != element if inner else not moved and splat(value) is None:
+            return False
+        rest += moved
+    return True
+
+
+@rule(
+    "convert",
+    "convert(move(x, ...)) -> move(convert(x), ...), to a type that is stored and that x, ... come from",
+    lambda b, x, y, i, j: b.convert(b.convert(b.reverse(b.convert(b.convert(x, f16), f32), dims=(0,)), f16), f32),
+)
+def convert_of_moved(op: Any, b: GraphBuilder) -> SSAValue | None:
+    target, moved = element_of(op.y), _moved(op.x)
+    if not is_stored(target) or not moved or not _holds_all(target, element_of(op.x)):
+        return None
+    if splat(op.x) is not None or not _stem_from(moved, target):
+        return None
+    mover: Any = op.x.owner
+    operands = (*(b.convert(x, target) for x in moved), *mover.operands[len(moved) :])
+    return b.insert(type(mover).create(operands=operands, result_types=[op.y.type], properties=dict(mover.properties)))
 
 
 def _holds_all(narrow: Any, wide: Any) -> bool:

@@ -429,6 +429,10 @@ class ConcatOp(GraphOp):
 # pad
 
 
+_LARGE = 1 << 16
+"""Elements of an operand from which only what is around it is filled, in a nest for each side."""
+
+
 def _padding(props: Props) -> list[tuple[int, int, int]]:
     return list(zip(*(ints(props[name]) for name in ("low", "high", "interior")), strict=True))
 
@@ -494,7 +498,7 @@ class PadOp(GraphOp):
     """
 
     name = "graph.pad"
-    stores = COMPLEX
+    stores = (*STORED, *COMPLEX)
     x = operand_def(TensorType)
     value = operand_def(TensorType)
     low = prop_def(_SIZES)
@@ -542,12 +546,36 @@ class PadOp(GraphOp):
             space.append(last - first)
             reads.append(_affine(d, 1, first))
             writes.append(_affine(d, interior + 1, low + first * (interior + 1)))
-        scalar = AffineMap(rank, 0, ())
-        fill = Equation(self.result_shape(), (Read(1, scalar),), _copy)
         inside = Equation(
             tuple(space), (Read(0, AffineMap(rank, 0, tuple(reads))),), _copy, write=AffineMap(rank, 0, tuple(writes))
         )
-        return fill, inside
+        value = (Read(1, AffineMap(rank, 0, ())),)
+        if not self._has_wide_inside(space):
+            return Equation(self.result_shape(), value, _copy), inside
+        return *(Equation(size, value, _copy, write=to) for size, to in self._borders(space)), inside
+
+    def _has_wide_inside(self, space: Sequence[Any]) -> bool:
+        """Whether filling all of the result first would write most of a large one twice."""
+        shape = self.result_shape()
+        return not any(ints(self.interior)) and all(isinstance(n, int) for n in (*shape, *space)) and prod(space) >= _LARGE
+
+    def _borders(self, space: Sequence[int]) -> list[tuple[tuple[int, ...], AffineMap]]:
+        """The sizes of the parts outside of the operand, and where each begins: what is before and after it in a dim.
+
+        In the dims before that one a part is as long as what is inside, in those after it as long as the result.
+        """
+        shape = self.result_shape()
+        begin = [max(0, n) for n in ints(self.low)]
+        found: list[tuple[tuple[int, ...], AffineMap]] = []
+        for d, size in enumerate(space):
+            end = begin[d] + size
+            for first, length in ((0, begin[d]), (end, shape[d] - end)):
+                if length:
+                    sizes = (*space[:d], length, *shape[d + 1 :])
+                    starts = (*begin[:d], first, *[0] * (len(shape) - d - 1))
+                    to = AffineMap(len(shape), 0, tuple(_affine(e, 1, start) for e, start in enumerate(starts)))
+                    found.append((sizes, to))
+        return found
 
 
 # --------------------------------------------------------------------------------------------------------------------

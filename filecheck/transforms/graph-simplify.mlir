@@ -87,3 +87,26 @@ func.func @no_inexact_identity(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf3
   %s = graph.sub %x, %x : tensor<4xf32>
   return %a, %m, %s : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+/// Halves that are only moved are not converted; what else reads the wide number keeps both conversions.
+// CHECK-LABEL: func.func @convert_of_moved
+//  CHECK-SAME:   (%[[X:.+]]: tensor<4xf16>)
+//  CHECK-NEXT:   %[[Y:.+]] = graph.concat %[[X]], %[[X]] along 0 : (tensor<4xf16>, tensor<4xf16>) -> tensor<8xf16>
+//  CHECK-NEXT:   return %[[Y]]
+func.func @convert_of_moved(%x: tensor<4xf16>) -> tensor<8xf16> {
+  %w = graph.convert %x : tensor<4xf16> -> tensor<4xf32>
+  %c = graph.concat %w, %w along 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %y = graph.convert %c : tensor<8xf32> -> tensor<8xf16>
+  return %y : tensor<8xf16>
+}
+
+// CHECK-LABEL: func.func @no_convert_of_moved
+//       CHECK:   graph.reverse {{.*}} : tensor<4xf32>
+func.func @no_convert_of_moved(%x: tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf32>) {
+  %w = graph.convert %x : tensor<4xf16> -> tensor<4xf32>
+  %r = graph.reverse %w dims [0] : tensor<4xf32>
+  %y = graph.convert %r : tensor<4xf32> -> tensor<4xf16>
+  return %y, %r : tensor<4xf16>, tensor<4xf32>
+}

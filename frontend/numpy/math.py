@@ -295,17 +295,28 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 def cbrt(x: Any, /) -> Any:
     """`np.cbrt`: the cube root, of negative numbers too."""
     (x,), _, weak = prepare(np.cbrt, (x,))
-    zero, one, three = (full_like_tracer(x, value) for value in (0, 1, 3))
-    size = build("abs", x)
-    usual = build("and", compare("gt", size, zero), compare("lt", size, full_like_tracer(x, math.inf)))
+    zero, one = (full_like_tracer(x, value) for value in (0, 1))
     sign = select(compare("lt", x, zero), build("neg", one), one)
-    size = select(usual, build("mul", sign, x), one)
-    # Newton's step makes all digits right
-    root = build("exp", build("mul", build("log", size), full_like_tracer(x, 1 / 3)))
-    square = build("mul", root, root)
-    error = build("div", build("sub", build("mul", root, square), size), build("mul", three, square))
-    root = build("mul", sign, build("sub", root, error))
-    return build("select", usual, root, x, weak=weak)
+    size = build("mul", sign, x)
+    usual = compare("gt", size, zero), compare("lt", size, full_like_tracer(x, math.inf))
+    for condition in usual:
+        size = select(condition, size, one)
+    # cubes of roots of extreme numbers are not normal ones
+    far = np.finfo(x.dtype).maxexp // 4 * 3
+    unscaled = one
+    for predicate, power in (("lt", -far), ("gt", far)):
+        is_extreme = compare(predicate, size, full_like_tracer(x, 2.0**power))
+        size = select(is_extreme, build("mul", size, full_like_tracer(x, 8.0 ** (-power // 4))), size)
+        unscaled = select(is_extreme, full_like_tracer(x, 2.0 ** (power // 4)), unscaled)
+    # x**(-1/3) gives the root, and the slope of Newton's step, which makes all digits right, without a division
+    third = full_like_tracer(x, 1 / 3)
+    inverse = build("exp", build("neg", build("mul", build("log", size), third)))
+    square = build("mul", inverse, inverse)
+    root = build("mul", size, square)
+    excess = build("sub", build("mul", build("mul", root, root), root), size)
+    root = build("sub", root, build("mul", excess, build("mul", square, third)))
+    root = build("mul", build("mul", sign, unscaled), root)
+    return build("select", usual[0], select(usual[1], root, x), x, weak=weak)
 
 
 # of sin(pi * x) / (pi * x) in (pi * x)**2, enough for 1

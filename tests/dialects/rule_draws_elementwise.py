@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from lamina.dialects.types import bf16, f16, f32, f64, i1, i32, i64, is_bool, is_float, is_unsigned, numpy_dtype, tensor
 from sketches import ANY, FLOATS, INTEGERS, NUMBERS, STORED, Sketch, element_of, shape_of, ui8, wrapped
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 Drawn = tuple[SSAValue, "bool | None"]
 """The root of a pattern, and whether the rule fires on it; None where the draw does not say."""
@@ -392,6 +392,33 @@ def convert_and_back(d: Sketch, root: str) -> Drawn:
     return d.b.convert(d.b.convert(x, wide), target), target == narrow and (narrow, wide) in HELD
 
 
+def convert_of_moved(d: Sketch, root: str) -> Drawn:
+    narrow = d.one(STORED)
+    x = d.arg(d.shape(1), narrow)
+    wide = d.b.convert(x, f32)
+    dims = range(len(shape_of(x)))
+    move = d.one(("reverse", "transpose", "concat", "pad", "slice", "gather", "abs"))
+    if move == "concat":
+        other = d.b.full_like(wide, 2.0) if d.rarely(0.3) else d.arg(shape_of(x), f32) if d.rarely() else wide
+        y, stems = d.b.concat(wide, other, dim=0), not isinstance(other.owner, Block)
+    elif move == "pad":
+        known = d.rarely(0.7)
+        value = d.b.const(1.5, f32) if known else d.arg((), f32)
+        amounts = [d.one((0, 1, 2)) for _ in dims]
+        y, stems = d.b.pad(wide, value, low=amounts, high=amounts, interior=[0 for _ in dims]), known
+    elif move == "gather":
+        places = d.b.const(np.zeros(3, np.int32))
+        y, stems = d.b.gather(wide, places, at=(0,)), True
+    elif move == "abs":
+        y, stems = d.b.abs(wide), False
+    elif move == "transpose":
+        y, stems = d.b.transpose(wide, perm=d.perm(len(dims))), True
+    else:
+        y, stems = d.b.reverse(wide, dims=d.some(dims)) if move == "reverse" else d.b.slice(wide, **d.sliced(shape_of(x))), True
+    other_type = d.rarely(0.1)
+    return d.b.convert(y, f64 if other_type else narrow), stems and not other_type
+
+
 DRAWS: dict[str, Draw] = {
     "fold_splats": fold_splats,
     "fold_constants": fold_constants,
@@ -439,4 +466,5 @@ DRAWS: dict[str, Draw] = {
     "select_of_not": select_of_not,
     "convert_to_same": convert_to_same,
     "convert_and_back": convert_and_back,
+    "convert_of_moved": convert_of_moved,
 }
