@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
     from .frontend import debug as debug
+    from .frontend import dtypes as dtypes
     from .frontend import extend as extend
     from .frontend import fft as fft
     from .frontend import image as image
@@ -232,6 +233,7 @@ _HOMES = {
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
     "debug": ".frontend.debug",
+    "dtypes": ".frontend.dtypes",
     "extend": ".frontend.extend",
     "fft": ".frontend.fft",
     "image": ".frontend.image",
