@@ -12,8 +12,8 @@ from ...dialects.types import element_type, tensor
 from ...errors import ShapeError, TracingError
 from ...runtime.array import as_array
 from ..define_by_run.eager import EagerTrace, api, creation
-from ..locations import located
 from ..keys import KeyArray, have_keys
+from ..locations import located
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
 from ..promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, is_integer_dtype, result_type
 from ..tracer import Tracer

@@ -59,7 +59,7 @@ def _words(key: Any) -> tuple[Tracer, Tracer]:
     key = lift(key)
     if key.dtype != UINT32 or key.shape != (2,):
         remedy = "; map over keys with vmap" if key.dtype == UINT32 and key.ndim > 1 and key.shape[-1] == 2 else ""
-        raise DTypeError(f"a key is two uint32, as of random.key(0), got {key.dtype} of shape {list(key.shape)}{remedy}")
+        raise DTypeError(f"a key is two uint32, as of random.PRNGKey(0), got {key.dtype} of shape {list(key.shape)}{remedy}")
     k0, k1 = (reshape_tracer(slice_axis(key, 0, k, k + 1), ()) for k in range(2))
     return k0, k1
 
