@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from .frontend.transformations.jacobians import jacrev as jacrev
     from .frontend.transformations.jacobians import remat as remat
     from .frontend.transformations.jacobians import typeof as typeof
+    from .frontend.transformations.vjp import fwd_and_bwd as fwd_and_bwd
     from .frontend.transformations.vjp import linear_transpose as linear_transpose
     from .frontend.transformations.vjp import linearize as linearize
     from .frontend.transformations.vjp import vjp as vjp
@@ -188,7 +189,7 @@ _HOMES = {
         ),
         ".frontend.transformations.jacobians",
     ),
-    **dict.fromkeys(("linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
+    **dict.fromkeys(("fwd_and_bwd", "linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.transformations.custom"),
     **dict.fromkeys(("Record", "record"), ".frontend.define_by_run.record"),
     "tune": ".frontend.kernel.tune",
