@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
     from .frontend import debug as debug
+    from .frontend import dtypes as dtypes
     from .frontend import extend as extend
     from .frontend import fft as fft
     from .frontend import image as image
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from .frontend.transformations.jacobians import jacrev as jacrev
     from .frontend.transformations.jacobians import remat as remat
     from .frontend.transformations.jacobians import typeof as typeof
+    from .frontend.transformations.vjp import fwd_and_bwd as fwd_and_bwd
     from .frontend.transformations.vjp import linear_transpose as linear_transpose
     from .frontend.transformations.vjp import linearize as linearize
     from .frontend.transformations.vjp import vjp as vjp
@@ -187,7 +189,7 @@ _HOMES = {
         ),
         ".frontend.transformations.jacobians",
     ),
-    **dict.fromkeys(("linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
+    **dict.fromkeys(("fwd_and_bwd", "linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
     **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.transformations.custom"),
     **dict.fromkeys(("Record", "record"), ".frontend.define_by_run.record"),
     "tune": ".frontend.kernel.tune",
@@ -232,6 +234,7 @@ _HOMES = {
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
     "debug": ".frontend.debug",
+    "dtypes": ".frontend.dtypes",
     "extend": ".frontend.extend",
     "fft": ".frontend.fft",
     "image": ".frontend.image",

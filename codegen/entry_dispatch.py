@@ -23,7 +23,14 @@ from .text import F64, I32, I64, PTR, Module
 MOST_WORDS = 192
 """Words of a key, its hash not counted."""
 
-_BY_IDENTITY = ("PyBool_Type", "LaminaNone_Type", "LaminaEllipsis_Type", "PyUnicode_Type", "PyType_Type")
+_BY_IDENTITY = (
+    "PyBool_Type",
+    "LaminaNone_Type",
+    "LaminaEllipsis_Type",
+    "PyUnicode_Type",
+    "PyType_Type",
+    "LaminaScalarMeta_Type",
+)
 _MIX = str(0x9E3779B97F4A7C15 - (1 << 64))
 _CALL = "ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames"
 

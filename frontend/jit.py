@@ -321,6 +321,10 @@ class JitBase(FunctionBase):
         avals = dispatcher.with_dynamic(dispatcher.abstract(leaves, structure), structure, statics)
         return dispatcher.lower(structure, statics, avals)
 
+    def trace(self, *args: Any, **kwargs: Any) -> Lowered:
+        """As `lower`: a traced function is a graph here, whose `lower()` is itself."""
+        return self.lower(*args, **kwargs)
+
     def clear_cache(self) -> None:
         """Forget the specializations that were made from trees or numbers; native ones stay."""
         self._dispatcher.specializations.clear()

@@ -88,6 +88,10 @@ class Lowered:
         """As `runner`, with code that this process has compiled for an equal module before, if it has."""
         return bound(native_function(self._module, self.paths, self._callbacks), self.traced)
 
+    def lower(self) -> Lowered:
+        """The program itself: jax's step from a trace to its form for a compiler."""
+        return self
+
     def compile(self) -> Compiled:
         """The function for exactly these dtypes and shapes."""
         return Compiled(self, self.executable())

@@ -6,6 +6,7 @@ The structures themselves, and what is a node, are in `pytree.py`.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -41,6 +42,21 @@ PyTreeDef = TreeDef
 
 
 _NOTHING: Any = object()
+
+
+def static(**options: Any) -> Any:
+    """`dataclasses.field` of a field that is no child: `register_dataclass` keeps it in the structure.
+
+    >>> import dataclasses
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: float
+    ...     name: str = static(default="dense")
+    >>> leaves(Layer(2.0))
+    [2.0]
+    """
+    return dataclasses.field(**options | {"metadata": {"static": True, **(options.get("metadata") or {})}})
 
 
 def reduce(

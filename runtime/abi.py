@@ -19,6 +19,7 @@ import numpy as np
 from ..dialects.element_types import Kind
 from .array import Array
 from .native_types import HAVE_GC
+from .scalar_types import ScalarType
 from .signature import DTYPES, SCALARS
 
 # struct PyArrayObject_fields (numpy/ndarraytypes.h), unchanged since NumPy 1.0
@@ -125,6 +126,7 @@ _PYTHON_OBJECTS = {
     "PyBool_Type": bool, "PyTuple_Type": tuple, "PyArray_Type": np.ndarray, "PyDoubleArrType_Type": np.float64,
     "LaminaArray_Type": Array, "PyList_Type": list, "PyUnicode_Type": str, "PyType_Type": type, "LaminaNone_Type": type(None),
     "LaminaEllipsis_Type": type(...), "LaminaDTypeMeta_Type": type(np.dtype),
+    "LaminaScalarMeta_Type": ScalarType,
 }  # fmt: skip
 
 # position in NumPy's C API table (numpy/__multiarray_api.h); the table only ever grows

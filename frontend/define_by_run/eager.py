@@ -21,6 +21,7 @@ from ...runtime.array import Array as ResultArray
 from ...runtime.array import is_ndarray
 from ...runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
 from ..config import config
+from ..keys import have_keys, moved
 from ..locations import located
 from ..numpy import out as lnp_out
 from ..promotion import STORED, computed
@@ -307,6 +308,8 @@ def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
             if result is not NotImplemented:
                 return result
         try:
+            if have_keys(args):
+                return moved(made, args, kwargs)
             trace = current()
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))

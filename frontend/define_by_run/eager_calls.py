@@ -15,6 +15,7 @@ from ...dialects.graph.quiet import Quiet, contexts, new_context, run_quietly
 from ...errors import LaminaError
 from ...runtime.array import Array as ResultArray
 from ...runtime.array import as_array
+from ...runtime.scalar_types import ScalarType
 from ..locations import located
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +26,7 @@ MOST_ITEMS = 64
 """Items of a list in a key."""
 
 NUMBERS = (int, float, complex)
-PLAIN = (bool, str, type(None), type(Ellipsis), type)
+PLAIN = (bool, str, type(None), type(Ellipsis), type, ScalarType)
 
 
 @functools.lru_cache(4096)

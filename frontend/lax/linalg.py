@@ -16,7 +16,8 @@ from ..moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
 from ..numpy import namespace as lnp
 from ..numpy.complex import conjugate
 from ..numpy.contract import matmul
-from ..numpy.create import eye, tril, triu
+from ..numpy.create import eye, filled, tril, triu
+from ..numpy.join import concatenate
 from ..numpy.reduce import sum as sum_of
 from ..numpy.shape import matrix_transpose
 from ..numpy.ufuncs import absolute, sqrt
@@ -24,7 +25,7 @@ from ..promotion import INT32
 from ..tracing import build, lift, lift_as
 
 __all__ = [
-    "cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "qdwh", "qr", "schur", "svd",
+    "cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd",
     "symmetric_product", "triangular_solve", "tridiagonal_solve",
 ]  # fmt: skip
 
@@ -104,6 +105,23 @@ def householder_product(a: Any, taus: Any) -> Any:
     start = broadcast_tracer(lift(eye(rows, columns, dtype=x.dtype)), x.shape)
     right = reshape_tracer(factors, (*factors.shape, 1)) * matmul(adjoint(v), start)
     return start - matmul(v, triangular(lift(scaled), lift(right), lower=False, unit=True))
+
+
+@api
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """`jax.lax.linalg.ormqr`: the product with the square `Q` of reflectors, as `qr(mode="raw")` gives them, transposed.
+
+    `Q c`, or `c Q` without `left`; with `transpose` of the adjoint of `Q`.
+    """
+    x, factors = matrices(a, "ormqr"), lift(taus)
+    *lead, rows, columns = x.shape
+    k = factors.shape[-1]
+    if columns < rows:
+        x = lift(concatenate([x, filled(0, (*lead, rows, rows - columns), x.dtype)], -1))
+    factors = lift(concatenate([factors, filled(0, (*lead, rows - k), x.dtype)], -1))
+    q = lift(householder_product(slice_axis(x, x.ndim - 1, 0, rows), factors))
+    q = adjoint(q) if transpose else q
+    return matmul(q, c) if left else matmul(c, q)
 
 
 @api

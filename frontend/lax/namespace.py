@@ -40,6 +40,7 @@ from ..transformations.batching import vmap
 from ..transformations.implicit import custom_linear_solve, custom_root
 from . import conv as lax_conv
 from . import elementwise as lax_elementwise
+from . import fourier as lax_fourier
 from . import indexing as lax_indexing
 from . import linalg as linalg
 from . import parallel as lax_parallel
@@ -47,6 +48,7 @@ from . import reductions as lax_reductions
 from . import shapes as lax_shapes
 from .conv import *
 from .elementwise import *
+from .fourier import *
 from .indexing import *
 from .parallel import *
 from .reductions import *
@@ -86,7 +88,7 @@ _WITH_ACCURACY = ("cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logist
 globals().update({name: _with_accuracy(name) for name in _WITH_ACCURACY})
 
 __all__ = [
-    *_RENAMED, *lax_conv.__all__, *lax_elementwise.__all__, *lax_indexing.__all__, *lax_parallel.__all__,
+    *_RENAMED, *lax_conv.__all__, *lax_elementwise.__all__, *lax_fourier.__all__, *lax_indexing.__all__, *lax_parallel.__all__,
     *lax_reductions.__all__, *lax_shapes.__all__,
     "approx_max_k", "approx_min_k", "argmax", "argmin", "associative_scan", "batch_matmul", "bessel_i0e", "bessel_i1e",
     "betainc", "cond", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "custom_linear_solve", "custom_root",

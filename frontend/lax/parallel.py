@@ -15,6 +15,7 @@ from ..promotion import INT32
 from ..pytree import map as tree_map
 from ..tracing import build, lift, lift_as
 from ..transformations.axes import named
+from ..transformations.custom import BothModes, custom_jvp, custom_vjp
 
 __all__ = [
     "all_gather", "all_to_all", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ppermute", "pshuffle", "psum",
@@ -196,7 +197,7 @@ def all_to_all(
     """Element `i` gets the `i`-th parts along `split_axis` that all elements hold, in their order along `concat_axis`.
 
     `split_axis` is as long as the mapped axis and vanishes, `concat_axis` is a new dim; `tiled`: parts of a longer dim,
-    concatenated along one that exists. Its reverse derivative takes memory for the square of the axis.
+    concatenated along one that exists.
     """
     _without_groups(axis_index_groups, "all_to_all")
 
@@ -205,20 +206,35 @@ def all_to_all(
         leaf = lift(leaf)
         split, concat = split_axis % leaf.ndim, concat_axis % leaf.ndim
         whole = _whole(leaf, split_axis, size, tiled, "all_to_all")
-        parts = _own(_gathered(whole, axis_name, "all_to_all"), axis_name, split + 1, "all_to_all")
+        parts = moveaxis(_swapped(moveaxis(whole, split, 0), axis_name), 0, concat)
         if not tiled:
-            return moveaxis(parts, 0, concat)
-        parts = moveaxis(parts, 0, concat)
+            return parts
         shape = parts.shape
         return parts.reshape(*shape[:concat], shape[concat] * shape[concat + 1], *shape[concat + 2 :])
 
     return tree_map(exchanged, x)
 
 
+def _swapped(parts: Any, name: Hashable) -> Any:
+    """Part `k` of each element, to element `k`: what stands along the mapped axis and along dim 0 changes places."""
+
+    def swap(parts: Any) -> Any:
+        return _own(_gathered(parts, name, "all_to_all"), name, 1, "all_to_all")
+
+    return _with_transpose(swap, swap)(parts)
+
+
+def _with_transpose(function: Callable[[Any], Any], transpose: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A linear function with its transpose. That of what it is made of would add up a whole axis for each element."""
+    forward, reverse = custom_jvp(function), custom_vjp(function)
+    both = BothModes(forward, reverse)
+    forward.defjvp(lambda primals, tangents: (both(*primals), both(*tangents)))
+    reverse.defvjp(lambda x: (both(x), None), lambda _, given: (_with_transpose(transpose, function)(given),))
+    return both
+
+
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """What other elements of a mapped axis send: `perm` has pairs of source and destination; zeros where nobody sends.
-
-    Its reverse derivative takes memory for the square of the axis.
 
     Raises:
         ShapeError: two pairs share a source or a destination, or one is outside of the axis.
@@ -232,15 +248,19 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     for ends in zip(*pairs, strict=True):
         if len(set(ends)) < len(ends) or not all(0 <= end < size for end in ends):
             raise ShapeError(f"ppermute() needs distinct sources and destinations in 0..{size - 1}, got {pairs}")
-    sources = np.full(size, -1)
-    for source, destination in pairs:
-        sources[destination] = source
 
-    def permuted(leaf: Any) -> Any:
-        sent = take(_gathered(leaf, axis_name, "ppermute"), take(np.maximum(sources, 0), index), 0)
-        return lnp.where(take(sources >= 0, index), sent, lnp.zeros_like(sent))
+    def along(pairs: Sequence[tuple[int, int]]) -> Callable[[Any], Any]:
+        sources = np.full(size, -1)
+        for source, destination in pairs:
+            sources[destination] = source
 
-    return tree_map(permuted, x)
+        def send(leaf: Any) -> Any:
+            sent = take(_gathered(leaf, axis_name, "ppermute"), take(np.maximum(sources, 0), index), 0)
+            return lnp.where(take(sources >= 0, index), sent, lnp.zeros_like(sent))
+
+        return send
+
+    return tree_map(_with_transpose(along(pairs), along([(b, a) for a, b in pairs])), x)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:

@@ -18,16 +18,17 @@ from ...errors import ShapeError
 from ..define_by_run.eager import api
 from ..elementwise import compare, full_like_tracer, select
 from ..moves import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
-from ..numpy.complex import conjugate
+from ..numpy.complex import conjugate, imag, real
 from ..numpy.contract import matmul
-from ..numpy.create import eye, filled, tril, triu
+from ..numpy.create import diagonal, eye, filled, tril, triu
 from ..numpy.math import exp2, log2
+from ..numpy.pad import pad
 from ..numpy.reduce import max as max_of
 from ..numpy.reduce import prod
 from ..numpy.reduce import sum as sum_of
 from ..numpy.shape import matrix_transpose
 from ..numpy.ufuncs import absolute, ceil, log, maximum, sign
-from ..promotion import FLOAT32, INT32, inexact
+from ..promotion import FLOAT32, INT32, inexact, is_complex_dtype
 from ..tracer import Tracer
 from ..tracing import build, current, lift, lift_as, several
 
@@ -371,17 +372,36 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """`np.linalg.qr` by Householder's method: `Q, R`, or with mode "r" only `R`; "complete" has all columns of `Q`.
 
-    The derivative needs a square `R`. What stands on the diagonal of `R` is real, of any sign. Cost: about `5 * m * n**2`
-    flops.
+    Mode "raw" gives the reflectors as LAPACK's geqrf does: the transposed array with `R` and below it the vectors, whose first
+    element is 1, and their factors; it has no derivative. That of the others needs a square `R`. What stands on the diagonal of
+    `R` is real, of any sign. Cost: about `5 * m * n**2` flops.
 
     Raises:
         ShapeError: no matrices, or another mode.
     """
     x = matrices(a, "qr")
-    if mode not in ("reduced", "complete", "r"):
-        raise ShapeError(f"the mode of qr must be 'reduced', 'complete' or 'r', got {mode!r}")
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ShapeError(f"the mode of qr must be 'reduced', 'complete', 'r' or 'raw', got {mode!r}")
+    if mode == "raw":
+        return _reflectors(x)
     q, r = several("qr", x, mode="reduced" if mode == "r" else mode)
     return r if mode == "r" else QRResult(q, r)
+
+
+def _reflectors(x: Tracer) -> tuple[Any, Any]:
+    """What geqrf gives, transposed. `graph.householder` has vectors of length `sqrt(2)`, not with a first element of 1."""
+    v, r = several("householder", x)
+    rows, columns, k = *x.shape[-2:], min(x.shape[-2:])
+    head = lift(diagonal(v, 0, -2, -1))
+    unused = compare("eq", head, full_like_tracer(head, 0))
+    scale = select(unused, full_like_tracer(head, 1), head)
+    below = tril(v / reshape_tracer(scale, (*head.shape[:-1], 1, k)), -1)
+    taus = head * conjugate(head)
+    if is_complex_dtype(x.dtype):  # what a reflector is applied with beside its length
+        taus = taus / (1 - 1j * imag(head) / real(scale))
+    lead = [(0, 0)] * (x.ndim - 2)
+    packed = pad(below, [*lead, (0, 0), (0, columns - k)]) + pad(r, [*lead, (0, rows - k), (0, 0)])
+    return matrix_transpose(packed), lift_as(taus, x.dtype)
 
 
 @api
@@ -439,21 +459,40 @@ def eigvals(a: Any) -> Any:
 
 
 @api
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
     """`np.linalg.svd`: `U, S, Vh` with `a = U * S @ Vh`, singular values in descending order; `S` alone without `compute_uv`.
 
     By reflectors and QR steps: values differ from exact ones by a few units of rounding of the largest. The derivative needs
     distinct singular values that are not 0, and `full_matrices=False` for matrices that are not square. `hermitian` says that
-    `a` is symmetric or Hermitian. NaN and infinities give NaN.
+    `a` is symmetric or Hermitian, `subset_by_index=(k, l)` that values `k` to `l - 1` and their vectors are wanted. NaN and
+    infinities give NaN.
 
     Raises:
-        ShapeError: no matrices.
+        ShapeError: no matrices, or a subset of values that there are not, or with `full_matrices` not of all.
     """
     x = matrices(a, "svd")
+    if subset_by_index is not None:
+        return _some_values(x, full_matrices, compute_uv, hermitian, subset_by_index)
     if hermitian:
         x = symmetrized(matrices(x, "svd", square=True))
     u, s, vt = several("svd", x, mode="complete" if full_matrices and compute_uv else "reduced")
     return SVDResult(u, s, vt) if compute_uv else s
+
+
+def _some_values(x: Tracer, full_matrices: bool, compute_uv: bool, hermitian: bool, subset: tuple[int, int]) -> Any:
+    rank, (k, end) = min(x.shape[-2:]), (static_int(n, "subset_by_index") for n in subset)
+    if not 0 <= k < end <= rank or (full_matrices and compute_uv and (k, end) != (0, rank)):
+        raise ShapeError(f"svd needs 0 <= k < l <= {rank} of subset_by_index, and full_matrices=False for some, got {subset}")
+    if not compute_uv:
+        return svd(x, False, False, hermitian)[..., k:end]
+    u, s, vt = svd(x, full_matrices, True, hermitian)
+    return SVDResult(u, s, vt) if full_matrices else SVDResult(u[..., k:end], s[..., k:end], vt[..., k:end, :])
 
 
 @api

@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import ShapeError
 from ..define_by_run.eager import creation
 from ..elementwise import full_like_tracer, select
+from ..keys import takes_keys
 from ..moves import broadcast_tracer, normalize_axes
 from ..promotion import inexact
 from ..random.distributions import bernoulli
@@ -15,6 +16,7 @@ from ..tracing import lift, lift_as
 __all__ = ["dropout"]
 
 
+@takes_keys
 @creation
 def dropout(key: Any, x: Any, rate: float, *, axis: Any = None) -> Any:
     """`x / (1 - rate)` or 0: each element stays with probability `1 - rate`.

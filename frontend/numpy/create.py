@@ -12,6 +12,7 @@ from ...dialects.types import element_type, tensor
 from ...errors import ShapeError, TracingError
 from ...runtime.array import as_array
 from ..define_by_run.eager import EagerTrace, api, creation
+from ..keys import KeyArray, have_keys
 from ..locations import located
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
 from ..promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, is_integer_dtype, result_type
@@ -48,6 +49,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: in
         ValueError: with `copy=False`, memory cannot be shared.
     """
     on_device(device)
+    if have_keys((object,)):
+        return object if isinstance(object, KeyArray) else stack(object)
     if is_traced((object,)):
         return _traced_array(object, dtype, ndmin)
     wanted = None if dtype is None else canonical(dtype)

@@ -400,8 +400,11 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = No
 
 
 @api
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None) -> Any:
     """`np.take_along_axis`: along one axis the elements at indices, the other dims side by side.
+
+    `mode` says what is done with indices out of range: `"clip"`, the nearest element, `"wrap"`, modulo the size, or `"fill"`,
+    `fill_value` (NaN, the least integer or True). Negative ones count from the end.
 
     >>> import numpy as np, lamina as lm
     >>> x = np.array([[3, 1, 2], [0, 5, 4]])
@@ -409,12 +412,14 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     array([[1, 2, 3],
            [0, 4, 5]])
     """
-    x, index = lift(arr), index_array(indices, checked=True)
+    x, index = lift(arr), index_array(indices, checked=mode is None)
     if axis is None:
         x, axis = reshape_tracer(x, (x.size,)), 0
     axis = normalize_axis(axis, x.ndim)
     if index.ndim != x.ndim:
         raise ShapeError(f"take_along_axis needs indices of {x.ndim} dims, got {index.ndim}")
+    if mode is not None:
+        return _taken_by_mode(x, lift(index), axis, mode, fill_value)
     index = counted(index, x.shape[axis], axis)
     others = [d for d in range(x.ndim) if d != axis]
     try:
@@ -430,6 +435,22 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
         return broadcast_tracer(lift_as(0, x.dtype), _with(common, axis, index.shape[-1]))
     y = build("gather", x, index, at=(axis,), batch=tuple(others))
     return transpose_tracer(y, [perm.index(d) for d in range(x.ndim)])
+
+
+def _taken_by_mode(x: Tracer, index: Tracer, axis: int, mode: str, fill_value: Any) -> Tracer:
+    """`take_along_axis` with indices that may be out of range."""
+    if mode not in READ_MODES:
+        raise ShapeError(f"mode must be one of {', '.join(READ_MODES)}, got {mode!r}")
+    n, index = x.shape[axis], lift_as(index, INT64)
+    first, last = (full_like_tracer(index, k) for k in (0, n - 1))
+    nearest = build("min", build("max", _by_mode(index, n, axis, "wrap" if mode == "wrap" else NEAREST), first), last)
+    y = lift(take_along_axis(x, nearest, axis))
+    if mode != "fill":
+        return y
+    limits = [full_like_tracer(index, k) for k in (-n, n)]
+    inside = build("and", compare("ge", index, limits[0]), compare("lt", index, limits[1]))
+    filling = lift_as(_filling(x) if fill_value is None else fill_value, x.dtype)
+    return select(broadcast_tracer(inside, y.shape), y, broadcast_tracer(filling, y.shape))
 
 
 def _with(common: Sequence[int], axis: int, size: int) -> tuple[int, ...]:

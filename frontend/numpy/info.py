@@ -11,6 +11,7 @@ import numpy as np
 
 from ...dialects.element_types import TABLE, Kind
 from ...runtime.array import as_array
+from ..keys import KeyDType
 from ..tracer import Tracer
 from .create import asarray, on_device
 
@@ -54,11 +55,13 @@ def _abstract(arg: Any) -> type | None:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """`np.issubdtype`, to which bfloat16, the floats of 8 bits and the integers of 4 bits belong.
+    """`np.issubdtype`, to which bfloat16, the floats of 8 bits, the integers of 4 bits and keys belong.
 
     >>> issubdtype("bfloat16", np.floating), issubdtype(np.float32, np.integer)
     (True, False)
     """
+    if isinstance(arg1, KeyDType):
+        return arg1 == arg2 or (isinstance(arg2, type) and issubclass(arg1.type, arg2))
     found = _abstract(arg1)
     if found is None:
         return bool(np.issubdtype(arg1, arg2))

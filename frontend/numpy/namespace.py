@@ -10,26 +10,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from numpy import (  # noqa: F401
-    bool_,
     character,
-    complex64,
-    complex128,
     complexfloating,
     e,
     euler_gamma,
     flexible,
-    float16,
-    float32,
-    float64,
     floating,
     generic,
     index_exp,
     inexact,
     inf,
-    int8,
-    int16,
-    int32,
-    int64,
     integer,
     nan,
     newaxis,
@@ -38,15 +28,13 @@ from numpy import (  # noqa: F401
     pi,
     s_,
     signedinteger,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
     unsignedinteger,
 )
 
 from ...errors import TracingError
 from ...runtime import array as array_class
+from ...runtime import scalar_types as _scalar_types
+from ...runtime.scalar_types import scalar_type as _scalar_type
 from .. import tracer
 from ..define_by_run import lazy as lazy  # eager.py calls it
 from ..elementwise import broadcast_shapes as _broadcast_shapes
@@ -54,6 +42,7 @@ from ..locations import located
 from ..promotion import canonical as _canonical
 from ..promotion import common_dtype as _common_dtype
 from ..tracing import is_array_like as _is_array_like
+from ..tracing import is_traced as _is_traced
 from ..tracing import token as _token
 from . import at as lnp_at  # noqa: F401  `Tracer` calls it
 from . import bits as lnp_bits  # noqa: F401  and this
@@ -84,17 +73,19 @@ from .shape import *
 from .sort import *
 from .ufuncs import *
 
-bool = bool_
+bool = _scalar_type(np.bool_)
 ndarray = np.ndarray
 dtype = np.dtype
-bfloat16 = ml_dtypes.bfloat16
-float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz = (
-    ml_dtypes.float8_e4m3fn,
-    ml_dtypes.float8_e4m3fnuz,
-    ml_dtypes.float8_e4m3b11fnuz,
+bool_ = bool
+int8, int16, int32, int64 = map(_scalar_type, (np.int8, np.int16, np.int32, np.int64))
+uint8, uint16, uint32, uint64 = map(_scalar_type, (np.uint8, np.uint16, np.uint32, np.uint64))
+float16, float32, float64 = map(_scalar_type, (np.float16, np.float32, np.float64))
+complex64, complex128 = map(_scalar_type, (np.complex64, np.complex128))
+bfloat16, int4, uint4 = map(_scalar_type, (ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.uint4))
+float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz = map(
+    _scalar_type, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e4m3b11fnuz)
 )
-float8_e5m2, float8_e5m2fnuz = ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz
-int4, uint4 = ml_dtypes.int4, ml_dtypes.uint4
+float8_e5m2, float8_e5m2fnuz = map(_scalar_type, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz))
 int_, uint, float_, single, double = int64, uint64, float64, float32, float64
 complex_, csingle, cdouble = complex128, complex64, complex128
 around = round
@@ -217,4 +208,9 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+def _converted(x: Any, dtype: Any) -> Any:
+    return tracer.lnp.asarray(x, dtype) if _is_traced((x,)) else None
+
+
+_scalar_types.converted = _converted
 tracer.lnp = array_class.traced = sys.modules[__name__]

@@ -2,22 +2,24 @@
 
 Numbers are a function of a key and of their position: Threefry-2x32 with 20 rounds enciphers the position (Salmon, Moraes,
 Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Streams are those of jax, bit for bit, with its default
-`jax_threefry_partitionable=True` and 64-bit types on. A key is an array of two uint32, as `jax.random.PRNGKey` and
-`jax.random.key_data` give it; keys in one array are mapped over with `vmap`.
+`jax_threefry_partitionable=True` and 64-bit types on. `key` makes a `KeyArray`, `PRNGKey` the two uint32 of one; functions take
+both, and `vmap` maps over arrays of them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...dialects.symbolic import is_at_least
 from ...errors import DTypeError, ShapeError
+from ...runtime.array import as_array
 from ..define_by_run.eager import api, creation
 from ..elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ..keys import KeyArray, takes_keys
 from ..moves import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
 from ..numpy.bits import bitcast
 from ..numpy.create import filled, iota
@@ -29,6 +31,7 @@ from ..tracing import build, lift, lift_as, operand
 
 __all__ = ["PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "key_impl", "randint", "split", "uniform", "wrap_key_data"]
 
+IMPL = "threefry2x32"
 UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
 
 
@@ -56,7 +59,7 @@ def _words(key: Any) -> tuple[Tracer, Tracer]:
     key = lift(key)
     if key.dtype != UINT32 or key.shape != (2,):
         remedy = "; map over keys with vmap" if key.dtype == UINT32 and key.ndim > 1 and key.shape[-1] == 2 else ""
-        raise DTypeError(f"a key is two uint32, as of random.key(0), got {key.dtype} of shape {list(key.shape)}{remedy}")
+        raise DTypeError(f"a key is two uint32, as of random.PRNGKey(0), got {key.dtype} of shape {list(key.shape)}{remedy}")
     k0, k1 = (reshape_tracer(slice_axis(key, 0, k, k + 1), ()) for k in range(2))
     return k0, k1
 
@@ -74,26 +77,48 @@ def _numbers(key: Any, shape: tuple[int, ...], *words: str) -> list[Tracer]:
 # Keys
 
 
-def key(seed: Any) -> Any:
-    """A key from a seed.
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+    """A key from a seed, as an array of its words.
 
     Args:
         seed: an integer of at most 64 bits, or a scalar array of integers.
+        impl: as of `key`.
 
     Returns:
         uint32[2], the high and the low half of the seed.
 
     >>> import lamina as lm
-    >>> lm.random.key(7)
+    >>> lm.random.PRNGKey(7)
     array([0, 7], dtype=uint32)
     """
+    _check_impl(impl)
     if isinstance(seed, int) and not isinstance(seed, bool):
         number = int(np.int64(seed))
-        return np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32)
+        return as_array(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
     return _seeded(seed)
 
 
-PRNGKey = key
+def key(seed: Any, *, impl: Any = None) -> KeyArray:
+    """A key from a seed: an element of dtype `key<fry>`, which only the functions of `lamina.random` read.
+
+    Args:
+        seed: an integer of at most 64 bits, or a scalar array of integers.
+        impl: how numbers follow from keys: `"threefry2x32"`, or None for the same.
+
+    Raises:
+        ValueError: another `impl`.
+
+    >>> import lamina as lm
+    >>> k = lm.random.key(7)
+    >>> k.shape, k.dtype, lm.random.key_data(k)
+    ((), key<fry>, array([0, 7], dtype=uint32))
+    """
+    return KeyArray(PRNGKey(seed, impl=impl))
+
+
+def _check_impl(impl: Any) -> None:
+    if impl not in (None, "threefry2x32", "fry", IMPL):
+        raise ValueError(f"keys are those of 'threefry2x32', got impl={impl!r}: jax's others depend on its device")
 
 
 @api
@@ -107,43 +132,63 @@ def _seeded(seed: Any) -> Tracer:
 
 
 def key_data(keys: Any) -> Any:
-    """`jax.random.key_data`: here a key is its data."""
-    return keys
+    """The words of keys, uint32[..., 2]; an array of words as it is."""
+    return keys.data if isinstance(keys, KeyArray) else operand(keys)
 
 
-wrap_key_data = key_data
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> KeyArray:
+    """Keys of words, the inverse of `key_data`.
+
+    Raises:
+        DTypeError: the words are not uint32[..., 2].
+
+    >>> import lamina as lm, numpy as np
+    >>> lm.random.wrap_key_data(np.zeros((3, 2), np.uint32)).shape
+    (3,)
+    """
+    _check_impl(impl)
+    x = operand(key_bits_array)
+    dtype, shape = getattr(x, "dtype", type(x).__name__), getattr(x, "shape", ())
+    if dtype != np.uint32 or not shape or shape[-1] != 2:
+        raise DTypeError(f"the words of keys are uint32[..., 2], got {dtype} of shape {list(shape)}")
+    return KeyArray(x)
 
 
 def clone(key: Any) -> Any:
-    """A key that gives the same numbers: the key itself, which is an array as any other."""
+    """A key that gives the same numbers: jax tells clones apart only where it checks that no key is used twice."""
     return key
 
 
+def _of_key(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function from a key to others, of the kind that it is given."""
+    return takes_keys(api(function), gives_keys=True)
+
+
 def key_impl(keys: Any) -> str:
-    """`jax.random.key_impl`: how numbers follow from keys, by jax's name."""
-    return "threefry2x32"
+    """How numbers follow from keys, by jax's name."""
+    return IMPL
 
 
-@api
+@_of_key
 def split(key: Any, num: Any = 2) -> Any:
     """`num` new keys from one, which is not to be used again.
 
     Args:
-        key: uint32[2].
+        key: one key, or its words.
         num: how many, or a shape of keys.
 
     Returns:
-        uint32[num, 2].
+        keys of that shape; their words, uint32[..., 2], of words.
 
     >>> import lamina as lm
-    >>> lm.random.split(lm.random.key(0))
+    >>> lm.random.split(lm.random.PRNGKey(0))
     array([[1797259609, 2579123966],
            [ 928981903, 3453687069]], dtype=uint32)
     """
     return stack(_numbers(key, static_shape(num), "first", "second"), -1)
 
 
-@api
+@_of_key
 def fold_in(key: Any, data: Any) -> Any:
     """A new key from one and an integer of 32 bits, as the number of a step."""
     data = lift_as(data, UINT32)
@@ -156,6 +201,11 @@ def fold_in(key: Any, data: Any) -> Any:
 # Numbers
 
 
+def draws(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function from a key to numbers."""
+    return takes_keys(creation(function))
+
+
 def random_bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
     """Random bits of an unsigned dtype."""
     if dtype.itemsize < 8:
@@ -164,7 +214,7 @@ def random_bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Trace
     return build("or", build("shl", high, full_like_tracer(high, 32)), low)
 
 
-@creation
+@draws
 def bits(key: Any, shape: Any = (), dtype: Any = np.uint64) -> Any:
     """Random bits, as integers of an unsigned dtype."""
     dtype = canonical(dtype)
@@ -181,7 +231,7 @@ def float_dtype(dtype: Any) -> np.dtype[Any]:
     return dtype
 
 
-@creation
+@draws
 def uniform(key: Any, shape: Any = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
     """Uniform floats in [minval, maxval).
 
@@ -212,7 +262,7 @@ def uniform_floats(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], low: 
     return build("max", least, scaled)
 
 
-@creation
+@draws
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int) -> Any:
     """Uniform integers in [minval, maxval); `minval` where that is empty.
 

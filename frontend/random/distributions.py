@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ..define_by_run.eager import creation
 from ..elementwise import compare, full_like_tracer, select
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
 from ..numpy.bits import nextafter
@@ -23,7 +22,7 @@ from ..numpy.sort import sort_together, top_k
 from ..promotion import FLOAT64, INT32, INT64, canonical
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as, operand
-from .bits import UINT32, float_dtype, randint, random_bits, sample_shape, split, uniform_floats
+from .bits import UINT32, draws, float_dtype, randint, random_bits, sample_shape, split, uniform_floats
 
 __all__ = [
     "bernoulli", "categorical", "cauchy", "choice", "exponential", "geometric", "gumbel", "laplace", "logistic", "lognormal",
@@ -39,7 +38,7 @@ def _standard(draw: Callable[[Any, tuple[int, ...], np.dtype[Any]], Tracer], nam
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{text} `shape` are sizes, `dtype` is float32 or float64."
-    return creation(function)
+    return draws(function)
 
 
 def _times(x: Tracer, factor: float) -> Tracer:
@@ -117,7 +116,7 @@ normal = _standard(_normal, "normal", "Normal numbers of mean 0 and variance 1."
 exponential = _standard(_exponential, "exponential", "Exponential numbers of mean 1.")
 
 
-@creation
+@draws
 def gumbel(key: Any, shape: Any = (), dtype: Any = float, mode: str | None = None) -> Any:
     """Gumbel numbers, of density `exp(-(x + exp(-x)))`; with `mode="high"` of twice as many random bits."""
     return _gumbel(key, static_shape(shape), float_dtype(dtype), mode)
@@ -141,7 +140,7 @@ def _parameters(shape: Any, dtype: Any, *values: Any) -> tuple[tuple[int, ...], 
     return shape, dtype, [broadcast_tracer(t, shape) for t in tracers]
 
 
-@creation
+@draws
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Normal numbers in (lower, upper)."""
     shape, dtype, (low, high) = _parameters(shape, dtype, lower, upper)
@@ -151,28 +150,28 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     return clip(x, nextafter(low, math.inf), nextafter(high, -math.inf))
 
 
-@creation
+@draws
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = float) -> Any:
     """`exp(sigma x)` of normal numbers."""
     shape, dtype, (sigma,) = _parameters(shape, dtype, sigma)
     return build("exp", build("mul", _normal(key, shape, dtype), sigma))
 
 
-@creation
+@draws
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Pareto numbers, of density `b / x^(b + 1)` from 1 on."""
     shape, dtype, (b,) = _parameters(shape, dtype, b)
     return build("exp", build("div", _exponential(key, shape, dtype), b))
 
 
-@creation
+@draws
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Rayleigh numbers: lengths of normal vectors of two dims and a standard deviation."""
     shape, dtype, (scale,) = _parameters(shape, dtype, scale)
     return build("mul", scale, build("sqrt", _times(build("log", uniform_floats(key, shape, dtype)), -2)))
 
 
-@creation
+@draws
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Weibull numbers, `scale x^(1 / concentration)` of exponential ones."""
     shape, dtype, (scale, concentration) = _parameters(shape, dtype, scale, concentration)
@@ -180,7 +179,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = None, dty
     return build("mul", build("pow", _exponential(key, shape, dtype), power), scale)
 
 
-@creation
+@draws
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Numbers of a density that rises from `left` to `mode` and falls to `right`."""
     shape, dtype, (left, mode, right) = _parameters(shape, dtype, left, mode, right)
@@ -199,7 +198,7 @@ def _probability(p: Any) -> Tracer:
     return p
 
 
-@creation
+@draws
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
     """Bools that are true with probability `p`; the dtype of `p` is that of the uniform numbers that are compared with it.
 
@@ -214,14 +213,14 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
     return compare("lt", uniform_floats(key, shape, p.dtype), broadcast_tracer(p, shape))
 
 
-@creation
+@draws
 def rademacher(key: Any, shape: Any = (), dtype: Any = int) -> Any:
     """-1 or 1, equally likely."""
     heads = lift_as(bernoulli(key, 0.5, shape), canonical(dtype))
     return build("sub", _times(heads, 2), full_like_tracer(heads, 1))
 
 
-@creation
+@draws
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
     """How many trials of probability `p` the first success takes, from 1."""
     p = _probability(p)
@@ -237,7 +236,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = int) -> Any:
 # Choices
 
 
-@creation
+@draws
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None) -> Any:
     """Indices along an axis, each as likely as `softmax(logits)` says.
 
@@ -267,7 +266,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     return argmax(build("add", _gumbel(key, drawn, logits.dtype, mode), broadcast_tracer(logits, drawn)), first + axis)
 
 
-@creation
+@draws
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """The slices of an array along an axis, or the numbers below `x`, in random order.
 
@@ -298,7 +297,7 @@ def _shuffled(key: Any, x: Tracer, axis: int) -> Tracer:
     return x
 
 
-@creation
+@draws
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
     """Elements of an array, or numbers below `a`.
 

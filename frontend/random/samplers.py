@@ -7,6 +7,7 @@ arrays until all elements are accepted.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..conditional import while_loop
 from ..control import scan
 from ..define_by_run.looped import looped
 from ..elementwise import compare, full_like_tracer, select
+from ..keys import takes_keys
 from ..moves import broadcast_tracer, reshape_tracer, static_int, static_shape
 from ..nn.namespace import softmax
 from ..numpy.contract import matvec
@@ -41,6 +43,11 @@ __all__ = [
     "ball", "beta", "binomial", "chisquare", "dirichlet", "double_sided_maxwell", "f", "gamma", "generalized_normal",
     "loggamma", "multinomial", "multivariate_normal", "orthogonal", "poisson", "t", "wald",
 ]  # fmt: skip
+
+
+def _looped(*known: str) -> Callable[..., Any]:
+    """As `looped`, of functions of a key."""
+    return lambda function: takes_keys(looped(*known)(function))
 
 
 def _keys(key: Any, count: int) -> list[Any]:
@@ -129,7 +136,7 @@ def _gamma(key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Tracer:
     return gammas(key, broadcast_tracer(a, _shaped("gamma", shape, a)), log_space)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Gamma numbers of density `x^(a - 1) exp(-x) / gamma(a)`; results can be differentiated by `a`.
 
@@ -146,13 +153,13 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = float) -> Any:
     return _gamma(key, a, shape, dtype, False)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Logarithms of gamma numbers, which for small `a` are not too small for the dtype."""
     return _gamma(key, a, shape, dtype, True)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Beta numbers of density `x^(a - 1) (1 - x)^(b - 1) / beta(a, b)`."""
     dtype = float_dtype(dtype)
@@ -164,7 +171,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = float) -> Any
     return x / (x + y)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Vectors of positive numbers whose sum is 1, of density proportional to the product of `x^(alpha - 1)`.
 
@@ -179,7 +186,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = float) -> An
     return softmax(gammas(key, broadcast_tracer(a, (*rows, a.shape[-1])), True), -1)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Chi-square numbers: sums of squares of `df` normal ones."""
     return _chisquare(key, lift_as(df, float_dtype(dtype)), shape)
@@ -189,7 +196,7 @@ def _chisquare(key: Any, df: Tracer, shape: Any) -> Tracer:
     return build("exp", _gamma(key, df / 2.0, shape, df.dtype, True)) * 2.0
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = float) -> Any:
     """F numbers: ratios of two chi-square numbers over their degrees of freedom."""
     dtype = float_dtype(dtype)
@@ -199,7 +206,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = float) -
     return (_chisquare(of_top, top, shape) / top) / (_chisquare(of_bottom, bottom, shape) / bottom)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Student's t numbers of `df` degrees of freedom."""
     half = lift_as(df, float_dtype(dtype)) / 2.0
@@ -209,7 +216,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = float) -> Any:
     return lift(normal(of_normal, shape, half.dtype)) * build("sqrt", broadcast_tracer(half, shape) / g)
 
 
-@looped("p", "shape", "dtype")
+@_looped("p", "shape", "dtype")
 def generalized_normal(key: Any, p: float, shape: Any = (), dtype: Any = float) -> Any:
     """Numbers of density proportional to `exp(-|x|^p)`."""
     return _generalized_normal(key, p, static_shape(shape), float_dtype(dtype))
@@ -221,7 +228,7 @@ def _generalized_normal(key: Any, p: float, shape: tuple[int, ...], dtype: np.dt
     return lift(rademacher(of_sign, shape, dtype)) * build("pow", g, full_like_tracer(g, 1 / p))
 
 
-@looped("d", "p", "shape", "dtype")
+@_looped("d", "p", "shape", "dtype")
 def ball(key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = float) -> Any:
     """Points of `d` dims whose `p`-norm is at most 1, uniform: F. Barthe et al., Annals of Probability 33 (2005) 480."""
     shape, dtype = static_shape(shape), float_dtype(dtype)
@@ -236,7 +243,7 @@ def ball(key: Any, d: int, p: float = 2, shape: Any = (), dtype: Any = float) ->
 # Normal vectors and matrices, other continuous numbers
 
 
-@looped("shape", "dtype", "method")
+@_looped("shape", "dtype", "method")
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky") -> Any:
     """Normal vectors of a mean and a covariance.
 
@@ -268,7 +275,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype:
     return m + matvec(factor, normal(key, (*rows, m.shape[-1]), dtype))
 
 
-@looped("n", "shape", "dtype", "m")
+@_looped("n", "shape", "dtype", "m")
 def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = float, m: int | None = None) -> Any:
     """Orthogonal matrices, uniform: the factor Q of normal ones, with the signs of R's diagonal (Mezzadri 2007).
 
@@ -285,7 +292,7 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = float, m: int | N
     return matrix_transpose(x) if rows < columns else x
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = float) -> Any:
     """`loc + scale x` of Maxwell numbers `x` with random signs; the shape of the parameters is added to the one given."""
     dtype = float_dtype(dtype)
@@ -296,7 +303,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     return lift(rademacher(second, shape, dtype)) * lift(maxwell(first, shape, dtype)) * scale + loc
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Wald numbers (inverse Gaussian of scale 1): J. Michael, W. Schucany, R. Haas, American Statistician 30 (1976) 88."""
     mean = lift_as(mean, float_dtype(dtype))
@@ -362,7 +369,7 @@ def _poisson_rejection(key: Any, rate: Tracer) -> Tracer:
     return _accepted(step, key, full_like_tracer(rate, -1))
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = int) -> Any:
     """Poisson numbers of mean `lam`: how many events there are; -1 where it is NaN or negative.
 
@@ -469,7 +476,7 @@ def _binomial(key: Any, n: Any, p: Any, shape: Any, dtype: np.dtype[Any]) -> Tra
     return lift_as(y, dtype)
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = float) -> Any:
     """Binomial numbers: how many of `n` trials of probability `p` succeed, as floats; NaN where there are none such.
 
@@ -479,7 +486,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = float) ->
     return _binomial(key, n, p, shape, float_dtype(dtype))
 
 
-@looped("shape", "dtype")
+@_looped("shape", "dtype")
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = float) -> Any:
     """How many of `n` trials have each outcome, as floats.
 

@@ -14,7 +14,7 @@ from ..linalg import namespace as linalg
 from ..linalg.namespace import *  # noqa: F403
 from ..numpy import namespace as lnp
 
-__all__ = linalg.__all__
+__all__ = [*linalg.__all__, "qr_multiply"]
 
 _HINTS = {"overwrite_a", "overwrite_b", "check_finite", "debug", "turbo", "lapack_driver", "lwork"}
 
@@ -82,6 +82,28 @@ def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
         raise ValueError(f"qr takes a mode of full, economic, r, without pivoting, got {mode!r}, pivoting={pivoting}")
     q, r = linalg.qr(a, modes[mode])
     return (r,) if mode == "r" else (q, r)
+
+
+@_hinted
+def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False) -> Any:
+    """`scipy.linalg.qr_multiply`: `c @ Q` and `R`, or with mode "left" `Q @ c`, of `Q` with as many columns as `R` has rows.
+
+    A vector `c` is a row, or with mode "left" a column. With `conjugate` it is the conjugate of `Q`.
+
+    Raises:
+        ValueError: another mode, or `pivoting`, which there is not.
+
+    >>> import numpy as np, lamina as lm
+    >>> a, b = np.array([[3.0, 0], [4, 5]]), np.array([1.0, 2])
+    >>> found, r = lm.scipy.linalg.qr_multiply(a, b)
+    >>> np.allclose(lm.linalg.solve_triangular(r, found), np.linalg.solve(a, b))
+    True
+    """
+    if mode not in ("left", "right") or pivoting:
+        raise ValueError(f"qr_multiply takes a mode of left, right, without pivoting, got {mode!r}, pivoting={pivoting}")
+    q, r = linalg.qr(a)
+    q = lnp.conj(q) if conjugate else q
+    return (lnp.matmul(q, c) if mode == "left" else lnp.matmul(c, q)), r
 
 
 @_hinted

@@ -13,6 +13,7 @@ from ...dialects.graph.autodiff import VmapOp
 from ...errors import ShapeError
 from ..define_by_run.retrace import each_call
 from ..functions import Aval, abstract, argument_paths, call_function, staging, trace_function
+from ..keys import KeyArray
 from ..moves import broadcast_tracer
 from ..numpy.create import arange
 from ..numpy.shape import moveaxis
@@ -161,7 +162,10 @@ def _with_index(
 def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
     """One axis a leaf, from an int, None, or a tree that is a prefix of a structure."""
     if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
-        return [prefix] * structure.num_leaves
+        if prefix is None or prefix >= 0 or structure.kind is None:
+            return [prefix] * structure.num_leaves
+        from_end = prefix - (structure.kind is KeyArray)  # the last dim of the leaf are the words of a key
+        return [axis for child in structure.children for axis in _prefix(from_end, child, what)]
     if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
         parts = list(prefix)
     elif (node := node_of(prefix)) is not None and node[:2] == (structure.kind, structure.data):

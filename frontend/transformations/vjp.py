@@ -12,6 +12,7 @@ from ...errors import LaminaError
 from ...runtime.arrays import plain
 from ..define_by_run.retrace import ARRAYS_ARE_ARGUMENTS
 from ..functions import Program, abstract, call_function, is_staging, staging, trace_function
+from ..jit import jit
 from ..locations import located
 from ..lowered import Lowered
 from ..pytree import TreeDef, flatten
@@ -49,6 +50,45 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     except LaminaError as error:
         raise located(error) from None
     return (value[0], pull, value[1]) if has_aux else (value, pull)
+
+
+def fwd_and_bwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The halves of `vjp` as two functions, each of which is traced once.
+
+    Args:
+        fun: any function of trees of float arrays.
+        argnums: which arguments to differentiate by.
+        has_aux: whether `fun` returns a pair of what is differentiated and any other tree.
+        jitted: whether to `jit` both.
+
+    Returns:
+        `forward(*args)` gives `(value, residuals)`, or `(value, residuals, aux)`; `backward(residuals, cotangent)` a tuple of
+        gradients by `argnums`. The residuals are the arguments: as `vjp` does, `backward` computes the function again.
+
+    >>> import numpy as np, lamina as lm
+    >>> forward, backward = lm.fwd_and_bwd(lambda x, w: x * w, argnums=(0, 1))
+    >>> y, residuals = forward(np.float32(2), np.float32(3))
+    >>> backward(residuals, np.float32(1))
+    (array(3., dtype=float32), array(2., dtype=float32))
+    """
+    wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def forward(*args: Any) -> Any:
+        value = fun(*args)
+        return (value[0], args, value[1]) if has_aux else (value, args)
+
+    def backward(residuals: Any, cotangent: Any) -> Any:
+        def of_wanted(*given: Any) -> Any:
+            args = list(residuals)
+            for k, x in zip(wanted, given, strict=True):
+                args[k] = x
+            return fun(*args)
+
+        return vjp(of_wanted, *(residuals[k] for k in wanted), has_aux=has_aux)[1](cotangent)
+
+    return (jit(forward), jit(backward)) if jitted else (forward, backward)
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:

@@ -94,3 +94,19 @@ def test_memory_of_a_norm_across_a_batch_is_linear_in_it():
 def test_errors(function, error, message):
     with pytest.raises(error, match=message):
         over(function)(X)
+
+
+def test_gradients_of_exchanges_take_no_square_of_the_axis() -> None:
+    n = 37
+    around = [(k, (k + 1) % n) for k in range(n - 1)]
+    exchanges = (
+        (lambda x: lm.lax.ppermute(x, "i", around), np.ones(n), f"{n}x{n}x"),
+        (lambda x: lm.lax.all_to_all(x, "i", 0, 0), np.ones((n, n)), f"{n}x{n}x{n}x"),
+    )
+    for exchange, x, square in exchanges:
+        mapped = lm.vmap(exchange, axis_name="i")
+        weights = np.arange(x.size).reshape(x.shape)
+        loss = lm.grad(lambda x, mapped=mapped, weights=weights: (mapped(x) * weights).sum())
+        assert square not in lm.jit(loss).lower(x).as_text("optimized")
+        np.testing.assert_array_equal(loss(x), lm.linear_transpose(mapped, x)(weights.astype(float))[0])
+        np.testing.assert_array_equal((mapped(x * weights) * weights).sum(), (loss(x) * x * weights).sum())

@@ -23,6 +23,11 @@ def _attention(**options: Any) -> Callable[[Any], Any]:
     return lambda jax: jax.nn.dot_product_attention(QUERY, KEY, VALUE, **options)
 
 
+def _both_halves(forward: Any, backward: Any) -> Any:
+    value, residuals, aux = forward(X, X[:, :1])
+    return np.concatenate([value, aux, *backward(residuals, value)], 1)
+
+
 CALLS: dict[str, Callable[[Any], Any]] = {
     "negative_start": lambda jax: jax.lax.dynamic_slice(X, (LOW, LOW), (1, 2), allow_negative_indices=False),
     "negative_start_of_one_dim": lambda jax: jax.lax.dynamic_slice(X, (LOW, LOW), (1, 2), allow_negative_indices=(True, False)),
@@ -48,6 +53,24 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "attention_of_fewer_with_bias": _attention(
         bias=BIAS, mask=BIAS > -1, query_seq_lengths=np.int32([3, 2]), key_value_seq_lengths=np.int32([4, 6])
     ),
+    "qr_raw": lambda jax: jax.numpy.linalg.qr(X, mode="raw")[0],
+    "qr_raw_factors": lambda jax: jax.numpy.linalg.qr(np.stack([X.T, 2 * X.T]), mode="raw")[1],
+    "qr_raw_complex": lambda jax: jax.numpy.linalg.qr(X[:3, :3] + 1j * X[:3, 1:], mode="raw")[0],
+    "qr_raw_complex_factors": lambda jax: jax.numpy.linalg.qr(X[:3, :3] + 1j * X[:3, 1:], mode="raw")[1],
+    "qr_multiply": lambda jax: jax.scipy.linalg.qr_multiply(X.T, X)[0],
+    "qr_multiply_left": lambda jax: jax.scipy.linalg.qr_multiply(X.T, X, mode="left")[0],
+    "qr_multiply_vector": lambda jax: jax.scipy.linalg.qr_multiply(X, X[:, 0])[0],
+    **{f"ormqr_{left}_{transpose}": lambda jax, left=left, transpose=transpose: jax.lax.linalg.ormqr(
+        jax.numpy.linalg.qr(X.T, mode="raw")[0].T, jax.numpy.linalg.qr(X.T, mode="raw")[1],
+        X.T if left else X, left=left, transpose=transpose,
+    ) for left in (True, False) for transpose in (True, False)},
+    **{f"fft_{kind}": lambda jax, kind=kind: jax.lax.fft(X, kind, (3, 4)) for kind in ("FFT", "IFFT", "RFFT")},
+    "fft_IRFFT": lambda jax: jax.lax.fft(jax.lax.fft(X, "RFFT", (4,)), jax.lax.FftType.IRFFT, (4,)) if hasattr(
+        jax.lax, "FftType") else jax.lax.fft(jax.lax.fft(X, "RFFT", (4,)), "IRFFT", (4,)),
+    **{f"take_along_axis_{mode}": lambda jax, mode=mode: jax.numpy.take_along_axis(
+        X, np.array([[0, 3, -1, -4], [4, 9, -5, -9], [1, 1, 1, 1]], np.int32), 1, mode=mode) for mode in ("clip", "fill")},
+    "take_along_axis_fill_value": lambda jax: jax.numpy.take_along_axis(X, LOW[None, None] - 9, 0, mode="fill", fill_value=5),
+    "fwd_and_bwd": lambda jax: _both_halves(*jax.fwd_and_bwd(lambda x, y: (x * y * y, 2 * x), (0, 1), has_aux=True)),
     **{f"accuracy_{name}": lambda jax, name=name: getattr(jax.lax, name)(X, accuracy=None) for name in (
         "cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt", "tan", "tanh",
     )},
@@ -63,9 +86,9 @@ def test_equal_to_jax(name: str) -> None:
 
 
 class _Ours:
-    numpy, lax, nn = lm.numpy, lm.lax, lm.nn
-    jit, vmap, grad, eval_shape, ShapeDtypeStruct = map(
-        staticmethod, (lm.jit, lm.vmap, lm.grad, lm.eval_shape, lm.ShapeDtypeStruct)
+    numpy, lax, nn, scipy = lm.numpy, lm.lax, lm.nn, lm.scipy
+    jit, vmap, grad, eval_shape, ShapeDtypeStruct, fwd_and_bwd = map(
+        staticmethod, (lm.jit, lm.vmap, lm.grad, lm.eval_shape, lm.ShapeDtypeStruct, lm.fwd_and_bwd)
     )
 
 
@@ -118,7 +141,38 @@ def test_operands_that_are_no_arrays_are_asked() -> None:
 
 def test_keys_that_stay_the_same() -> None:
     key = lm.random.key(3)
-    np.testing.assert_array_equal(lm.random.clone(key), key)
+    assert lm.random.clone(key) == key
     assert lm.random.key_impl(key) == "threefry2x32"
     with lm.config(x64=False):
         assert lm.random.poisson(key, 3.0, (4,)).dtype == np.int32
+
+
+def test_some_singular_values() -> None:
+    u, s, vt = np.linalg.svd(X, full_matrices=False)
+    found = lm.jit(lambda x: lnp.linalg.svd(x, full_matrices=False, subset_by_index=(1, 3)))(X)
+    np.testing.assert_allclose(found.U * found.S @ found.Vh, u[:, 1:] * s[1:] @ vt[1:], 1e-4, 1e-5)
+    np.testing.assert_allclose(lnp.linalg.svd(X, compute_uv=False, subset_by_index=(0, 1)), s[:1], 1e-5)
+    for subset, full in (((1, 4), False), ((2, 2), False), ((-1, 2), False), ((0, 2), True)):
+        with pytest.raises(lm.ShapeError, match="subset_by_index"):
+            lnp.linalg.svd(X, full_matrices=full, subset_by_index=subset)
+
+
+def test_lengths_and_modes_are_checked() -> None:
+    for lengths, kind in (((5,), "FFT"), ((), "RFFT"), ((4,), "IRFFT")):
+        with pytest.raises(lm.ShapeError, match="as last dims"):
+            lm.lax.fft(X, kind, lengths)
+    with pytest.raises(lm.ShapeError, match="mode must be one of clip, fill, wrap"):
+        lnp.take_along_axis(X, np.zeros((3, 1), int), 1, mode="nearest")
+    with pytest.raises(ValueError, match="qr_multiply takes a mode of left, right"):
+        lm.scipy.linalg.qr_multiply(X, X, mode="both")
+
+
+def test_small_and_degenerate_matrices_have_raw_factors() -> None:
+    for x in (np.zeros((3, 3)), np.ones((1, 1)), np.zeros((0, 2)), np.diag([1.0, 0, 3]), np.ones((4, 2)), np.ones((2, 4))):
+        (h, taus), (want, of_numpy) = lnp.linalg.qr(x, mode="raw"), np.linalg.qr(x, mode="raw")
+        np.testing.assert_allclose(h, want, 1e-12, 1e-12)
+        np.testing.assert_allclose(taus, of_numpy, 1e-12, 1e-12)
+
+
+def test_traced_programs_are_lowered_and_compiled() -> None:
+    assert lm.jit(lambda x: 2 * x).trace(X).lower().compile()(X)[0, 0] == 2 * X[0, 0]

@@ -18,6 +18,7 @@ import lamina.numpy as lnp
 import numpy as np
 from lamina.frontend import tracer
 from lamina.frontend.functions import is_staging
+from lamina.frontend.keys import KeyArray
 from lamina.frontend.tracer import Tracer
 from lamina.frontend.tracing import current
 from lamina.frontend.transformations.custom import CustomVJPPrimal, may_change
@@ -129,7 +130,7 @@ class _Config:
 
 class _AnyArray(type):
     def __instancecheck__(cls, x):
-        return isinstance(x, lm.Array | Tracer)
+        return isinstance(x, lm.Array | Tracer | KeyArray)
 
     def __getattr__(cls, name):
         return getattr(lm.Array, name)
@@ -359,13 +360,7 @@ for _part in (
 _module("scipy.cluster.vq", lm.scipy.cluster.vq)
 _module("scipy.sparse.linalg", lm.scipy.sparse.linalg)
 _module("typing", ArrayLike=object, DTypeLike=object)
-_module(
-    "dtypes",
-    lnp,
-    float0=np.dtype([("float0", np.void, 0)]),
-    prng_key=type("prng_key", (np.generic,), {}),
-    canonicalize_dtype=lambda dtype: lnp.zeros(0, dtype).dtype,
-)
+_module("dtypes", lm.dtypes)
 _core = {
     **_named("JaxprEqn", "Literal", "Var", "Trace"),
     "Jaxpr": Jaxpr,

@@ -1,0 +1,50 @@
+"""NumPy's scalar types as `lamina.numpy` has them: the same dtypes, and called with a traced array they convert it.
+
+`np.float32(x)` is a scalar of C, which no traced array can be. Everything else about a type here is NumPy's: it is equal to it,
+its instances are, `np.dtype` takes it, and it is called with numbers and arrays as before.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+converted: Any = None
+"""A traced array in a dtype, and None of all else: `lamina.numpy` puts it here when it is imported."""
+
+
+class ScalarType(type):
+    """The type of such types."""
+
+    numpy: type[np.generic]
+
+    def __call__(cls, *args: Any) -> Any:
+        found = converted(args[0], cls.numpy) if len(args) == 1 else None
+        return cls.numpy(*args) if found is None else found
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.numpy
+
+    def __hash__(cls) -> int:
+        return hash(cls.numpy)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.numpy)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, cls.numpy)
+
+    def __repr__(cls) -> str:
+        return repr(cls.numpy)
+
+
+@cache
+def scalar_type(of: type[np.generic]) -> Any:
+    """A type of NumPy or of ml_dtypes that converts traced arrays, too."""
+    return ScalarType(of.__name__, (of,), {"__slots__": (), "__doc__": of.__doc__, "__module__": of.__module__, "numpy": of})
+
+
+copyreg.pickle(ScalarType, lambda cls: (scalar_type, (cls.numpy,)))  # pyright: ignore[reportArgumentType]
