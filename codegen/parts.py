@@ -152,10 +152,15 @@ def separated(data: bytes) -> list[bytes]:
 
 @dataclass
 class _Definition:
-    """Something of a module: a function, a declaration or a global."""
+    """Something of a module: a function, a declaration or a global.
+
+    Attributes:
+        is_called: whether it is called in the part that only calls others, though it would be expanded where it is used.
+    """
 
     name: str
     lines: Sequence[str]
+    is_called: bool = False
 
     @property
     def is_function(self) -> bool:
@@ -166,7 +171,7 @@ class _Definition:
         """Whether each part that uses it has one of its own."""
         first = self.lines[0]
         is_inlined = self.is_function and "alwaysinline" in first and " internal " in first  # else two parts would export it
-        return first.startswith("declare") or " private " in first or is_inlined
+        return first.startswith("declare") or " private " in first or (is_inlined and not self.is_called)
 
     @cached_property
     def text(self) -> str:
@@ -196,7 +201,9 @@ def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
         return [text]
     owned = [d for d in definitions.values() if not d.is_copied and d.is_function]
     calling = [d for d in owned if len(d.lines) >= LEAST_CALLING_LINES and not computes(d.text)]
-    computing = [d for d in owned if d not in calling]
+    for name in {name for d in calling for name in d.used} & definitions.keys():
+        definitions[name].is_called = True  # expanded there, it would have LLVM find all of it the best registers
+    computing = [d for d in definitions.values() if not d.is_copied and d.is_function and d not in calling]
     count = min(len(computing), sum(len(d.lines) for d in computing) // least)
     parts = _even_parts(computing, count, least) if count > 1 else [computing] if computing else []
     parts += [calling] if calling else []

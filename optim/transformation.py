@@ -9,15 +9,18 @@ Moments are kept in float32 for parameters of narrower floats, and updates are a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..frontend import pytree
+from ..frontend.functions import Aval, TracedFunction, abstract, call_function, is_staging, staging, trace_function
 from ..frontend.numpy import namespace as lnp
 from ..frontend.promotion import is_complex_dtype
+from ..frontend.tracer import Tracer
 from ..frontend.transformations.autodiff import trainable
 
 Tree = Any
@@ -64,8 +67,35 @@ def is_none(x: Any) -> bool:
 
 
 def map_updates(function: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
-    """The tree of `function(leaf, ...)`, with None where the first tree has it."""
-    return pytree.map(lambda x, *others: None if x is None else function(x, *others), tree, *rest, is_leaf=is_none)
+    """The tree of `function(leaf, ...)`, with None where the first tree has it. Under trace, leaves of which many are alike, as
+    those of layers, are computed by one function of the program: it is traced once."""
+    called = function
+    if is_staging():
+        rows: list[tuple[Any, ...]] = []
+        pytree.map(lambda *row: rows.append(row), tree, *rest, is_leaf=is_none)
+        alike = Counter(_types(row) for row in rows)
+        traced: dict[Any, TracedFunction] = {}
+
+        def called(*row: Any) -> Any:
+            types = _types(row)
+            if types is None or alike[types] < WORTH_A_FUNCTION:
+                return function(*row)
+            if types not in traced:
+                program = staging().program
+                assert program is not None
+                traced[types] = trace_function(program, function, pytree.structure((row, {})), types, name="update")
+            return call_function(traced[types], row)
+
+    return pytree.map(lambda x, *others: None if x is None else called(x, *others), tree, *rest, is_leaf=is_none)
+
+
+WORTH_A_FUNCTION = 4
+"""Leaves that are alike from which on what computes them is traced as a function."""
+
+
+def _types(row: Sequence[Any]) -> tuple[Aval, ...] | None:
+    """What decides how a function of leaves is traced; None where some are no traced arrays."""
+    return tuple([abstract(x) for x in row]) if all(type(x) is Tracer for x in row) else None
 
 
 def moments(params: Tree) -> Tree:

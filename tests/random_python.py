@@ -131,7 +131,8 @@ class Writer:
             return self.match(depth, loop)
         if kind == 13:
             return [f"for {(name := self.fresh())} in halves({self.number(1)}):", *self.within(depth, name)]
-        return self.loop(depth)
+        lines = self.loop(depth)
+        return [*lines, "else:", *self.block(depth, loop)] if self.rng.random() < 0.25 else lines
 
     def block(self, depth: int, loop: str | None) -> list[str]:
         return self.indented([line for _ in range(self.rng.randint(1, 3)) for line in self.statement(depth + 1, loop)])

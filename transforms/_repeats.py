@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,7 @@ def find_repeated(
     is_heavy: Callable[[Operation], bool],
     pays: Callable[[Repeated], bool],
     least: int,
+    numbers: Numbers,
 ) -> Repeated | None:
     """The bodies among the ops of a block, in an order that may be theirs (`in_order`, `leaf_by_leaf`), that save most ops, at
     least `least`, of those that pay.
@@ -54,11 +55,11 @@ def find_repeated(
     Bodies begin where the fewest values cross from one to the next and, if there are several such places, before an op that is
     heavy: its operands are in memory in any case.
     """
-    numbers = np.array(_numbers(ops))
+    sequence = np.array(numbers.of(ops))
     crossing: list[int] = []
     sources: list[tuple[Source | None, ...]] = []
     best: Repeated | None = None
-    for first, stop, period in sorted(_runs(numbers, least), key=lambda run: (run[0] - run[1] + run[2], run[2])):
+    for first, stop, period in sorted(_runs(sequence, least), key=lambda run: (run[0] - run[1] + run[2], run[2])):
         if best is not None and best.saved >= stop - first - period:
             break
         if not crossing:
@@ -79,17 +80,27 @@ def leaf_by_leaf(ops: Sequence[Operation], is_heavy: Callable[[Operation], bool]
     """The ops before and in a tail that no heavy op reads, and the tail so that what leads to one of its ends stands together.
 
     An optimizer updates a tree in several maps, each over all leaves: averages, then their squares, then steps. Leaf by leaf
-    the ops of a layer's parameters are a body. Ops that several ends read stand where the first one needs them.
+    the ops of a layer's parameters are a body. Ops that several ends read stand where the first one needs them; those that more
+    than half of the ends lie between, as rates, before all.
     """
-    tail: dict[Operation, None] = {}
+    ends: dict[Operation, tuple[int, int]] = {}  # by op of the tail: the first and the last one that it leads to
+    first = 0
     for op in reversed(ops):
-        if not is_heavy(op) and not op.regions and all(_is_last(user) or user in tail for user in _users(op)):
-            tail[op] = None
-    ordered: dict[Operation, None] = {}
-    for end in reversed(tail):
-        if not any(user in tail for user in _users(end)):
-            _append_with_operands(end, tail, ordered)
-    return [op for op in ops if op not in tail], [*ordered]
+        if is_heavy(op) or op.regions:
+            continue
+        found = [ends.get(user) for user in _users(op) if not _is_last(user)]
+        if not found:
+            first -= 1
+            found = [(first, first)]
+        known = [both for both in found if both is not None]
+        if len(known) == len(found):
+            ends[op] = min(one for one, _ in known), max(one for _, one in known)
+
+    def place(op: Operation) -> int:
+        one, other = ends[op]
+        return one if 2 * (one - other) >= first else first - 1
+
+    return [op for op in ops if op not in ends], sorted(reversed(ends), key=place)
 
 
 def _users(op: Operation) -> Iterator[Operation]:
@@ -101,31 +112,32 @@ def _is_last(op: Operation) -> bool:
     return block is not None and op is block.last_op
 
 
-def _append_with_operands(op: Operation, among: Mapping[Operation, None], ordered: dict[Operation, None]) -> None:
-    """Append an op behind those of its operands; without recursion, chains may be long."""
-    waiting = [op]
-    while waiting:
-        op = waiting[-1]
-        before = [o for x in op.operands if (o := x.owner) in among and o not in ordered and isinstance(o, Operation)]
-        if before:
-            waiting += reversed(before)
-        else:
-            ordered[waiting.pop()] = None
+class Numbers:
+    """A number for each op, equal for ops that are equal but for their operands, or in where they slice; one of its own for an
+    op with regions. Ops that are asked for again must be as they were."""
 
+    def __init__(self) -> None:
+        self._of_ops: dict[Operation, int] = {}
+        self._of_keys: dict[object, int] = {}
+        self._equal: dict[Attribute, int] = {}
+        self._same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
+        self._kept: list[Attribute] = []  # so that their identities stay theirs
 
-def _numbers(ops: Sequence[Operation]) -> list[int]:
-    """A number for each op, equal for ops that differ in their operands alone, or in where they slice; one of its own for an op
-    with regions."""
-    known: dict[object, int] = {}
-    equal: dict[Attribute, int] = {}
-    same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
+    def of(self, ops: Sequence[Operation]) -> list[int]:
+        known = self._of_ops
+        for op in ops:
+            if op not in known:
+                known[op] = self._of_keys.setdefault(op if op.regions else self._key(op), len(self._of_keys))
+        return [known[op] for op in ops]
 
-    def number(attribute: Attribute) -> int:
-        found = same[id(attribute)] = equal.setdefault(attribute, len(equal) + 1)
+    def _number(self, attribute: Attribute) -> int:
+        self._kept.append(attribute)
+        found = self._same[id(attribute)] = self._equal.setdefault(attribute, len(self._equal) + 1)
         return found
 
-    def key(op: Operation) -> object:
+    def _key(self, op: Operation) -> object:
         """All that decides what the op computes of its operands; of a slice not where it begins."""
+        same, number = self._same, self._number
         parts: list[object] = [op.name]
         for operand in op._operands:
             type = operand._type
@@ -136,8 +148,6 @@ def _numbers(ops: Sequence[Operation]) -> list[int]:
         if op.properties and not _may_differ(op):
             parts += sorted([(name, same.get(id(value)) or number(value)) for name, value in op.properties.items()])
         return tuple(parts)
-
-    return [known.setdefault(k if op.regions else key(op), len(known)) for k, op in enumerate(ops)]
 
 
 MOST_SLICED = 1 << 14

@@ -19,12 +19,12 @@ from .graph_inline import drop_unused_functions
 
 
 def dce_block(block: Block) -> None:
-    """Drop unused ops of one block, last first, so that chains go in one sweep."""
+    """Drop unused ops of one block, calls that return nothing among them, last first, so that chains go in one sweep."""
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for inner in region.blocks:
                 dce_block(inner)
-        if op.results and all(r.first_use is None for r in op.results) and not op.has_trait(IsTerminator):
+        if all(r.first_use is None for r in op.results) and not op.has_trait(IsTerminator):
             if is_side_effect_free(op):
                 op.detach()
                 op.erase()

@@ -15,11 +15,12 @@ then also see each body once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -32,9 +33,10 @@ from ..dialects.graph.effects import has_effects
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import BroadcastOp
 from ..dialects.graph.structure import structure_of
-from ._functions import called_function, callees_first, copy_locations, unique_name
-from ._repeats import Repeated, find_repeated, in_order, leaf_by_leaf
-from ._residuals import FREE, is_heavy
+from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
+from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
+from ._residuals import FREE
+from ._residuals import is_heavy as fuses_with_nothing
 
 Place = tuple[int, int]
 """An op of a body and one of its operands or results, by number."""
@@ -56,29 +58,46 @@ class GraphRerollPass(ModulePass):
         waiting = [f for f in waiting if sum(1 for _ in f.body.block.ops) > self.least]
         if waiting:
             merge_equal_functions(op)
+        numbers = Numbers()
         while waiting:
             function = waiting.pop(0)  # what is called stands before: gradients of a body are read as those of a call
             while function.parent is not None:
-                found = self._found(function.body.block)
+                found = self._found(function.body.block, numbers)
                 if found is None:
                     break
                 waiting.append(_outline(function, found))
 
-    def _found(self, block: Block) -> Repeated | None:
+    def _found(self, block: Block, numbers: Numbers) -> Repeated | None:
         ops = in_order(block)
-        if found := find_repeated(block, ops, is_heavy, _pays, self.least):
+        updates: dict[str, bool] = {}
+
+        def is_no_update(op: Operation) -> bool:
+            return not isinstance(op, ElementwiseOp | BroadcastOp | FuncCallOp) or is_heavy(op)
+
+        def is_heavy(op: Operation) -> bool:
+            if not isinstance(op, FuncCallOp):
+                return fuses_with_nothing(op)
+            if (name := op.callee.string_value()) not in updates:
+                updates[name] = has_body(op) and _is_elementwise(called_function(op))
+            return not updates[name]
+
+        def pays(repeated: Repeated) -> bool:
+            return _pays(repeated, is_heavy)
+
+        if found := find_repeated(block, ops, is_heavy, pays, self.least, numbers):
             return found
-        before, tail = leaf_by_leaf(ops, _is_no_update)
+        before, tail = leaf_by_leaf(ops, is_no_update)
         if len(tail) <= self.least:
             return None
-        if found := find_repeated(block, [*before, *tail], is_heavy, _pays, self.least):
+        if found := find_repeated(block, [*before, *tail], is_heavy, pays, self.least, numbers):
             _move_to_end(block, tail)
         return found
 
 
-def _is_no_update(op: Operation) -> bool:
-    """Whether an op is none of those that compute updates of parameters of gradients."""
-    return is_heavy(op) or has_effects(op) or not isinstance(op, ElementwiseOp | BroadcastOp)
+def _is_elementwise(function: FuncOp) -> bool:
+    """Whether a function, which is inlined later, computes updates of parameters as ops do that stand where it is called."""
+    ops = [op for block in function.body.blocks for op in block.ops]
+    return all(isinstance(op, ElementwiseOp | BroadcastOp | ReturnOp) or op.name == "graph.const" for op in ops)
 
 
 def _move_to_end(block: Block, ops: Sequence[Operation]) -> None:
@@ -89,7 +108,7 @@ def _move_to_end(block: Block, ops: Sequence[Operation]) -> None:
         block.insert_op_before(op, last)
 
 
-def _pays(repeated: Repeated) -> bool:
+def _pays(repeated: Repeated, is_heavy: Callable[[Operation], bool]) -> bool:
     """Whether bodies lose next to nothing as functions: they have a heavy op, or stand apart from all ops that may fuse."""
     bodies = repeated.bodies
     if all(isinstance(op, CallOp) for op in bodies[0]):
@@ -138,21 +157,25 @@ def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
 
 def merge_equal_functions(module: ModuleOp) -> None:
     """Let ops name one of the private functions that compute the same: each tracing of a loop body makes a function anew."""
-    if sum(isinstance(op, FuncOp) for op in module.body.block.ops) < 2:
+    alike = Counter(_outline_of(f) for f in module.body.block.ops if isinstance(f, FuncOp) and _is_private(f))
+    if max(alike.values(), default=0) < 2:
         return
     kept: dict[object, FuncOp] = {}
     names: dict[str, SymbolRefAttr] = {}
-    functions = callees_first(module)
-    alike = Counter(map(_outline_of, functions))
-    for function in functions:
+    for function in callees_first(module):
         _rename(function, names)
+        if not _is_private(function) or alike[_outline_of(function)] < 2:
+            continue
         block = function.body.block
-        is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-        if not is_private or alike[_outline_of(function)] < 2 or any(op.regions or has_effects(op) for op in block.ops):
+        if any(op.regions or has_effects(op) for op in block.ops):
             continue
         first = kept.setdefault(structure_of(block).key, function)
         if first is not function:
             names[function.sym_name.data] = SymbolRefAttr(first.sym_name.data)
+
+
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
 
 
 def _outline_of(function: FuncOp) -> tuple[object, ...]:

@@ -57,3 +57,32 @@ func.func @no_values_alone(%x: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<3x3xf3
   %s, %u, %vt = graph.square_svd vectors %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
   return %s, %vt : tensor<3xf32>, tensor<3x3xf32>
 }
+
+// -----
+
+/// A call that returns nothing and does nothing to the process goes, and with it what only it needs.
+//   CHECK-NOT: @nothing
+// CHECK-LABEL: func.func @call_for_nothing
+//  CHECK-NEXT:   return %x
+func.func private @nothing(%x: tensor<f32>) {
+  return
+}
+func.func @call_for_nothing(%x: tensor<f32>) -> tensor<f32> {
+  %y = graph.exp %x : tensor<f32>
+  graph.call @nothing(%y) : (tensor<f32>) -> ()
+  return %x : tensor<f32>
+}
+
+// -----
+
+/// One that prints stays.
+// CHECK-LABEL: func.func @no_printing_call
+//  CHECK-NEXT:   graph.call @printing
+func.func private @printing(%x: tensor<f32>) {
+  graph.print "x = {0}"(%x) : (tensor<f32>) -> ()
+  return
+}
+func.func @no_printing_call(%x: tensor<f32>) -> tensor<f32> {
+  graph.call @printing(%x) : (tensor<f32>) -> ()
+  return %x : tensor<f32>
+}

@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .names import names_of, own_nodes
-from .notes import Notes
-from .sites import RefusedError
+from .notes import Note, Notes
 
 RETURNED, RESULT, HELPERS = "returned@", "result@", "capture@"
 
@@ -51,15 +50,18 @@ def _note_loops(statements: Sequence[ast.stmt], notes: Notes) -> None:
     calls_assign = bool(names_of(statements).rebound)
     for loop in own_nodes(statements, (ast.For, ast.While)):
         if isinstance(loop, ast.While) and own_nodes([loop.test], (ast.NamedExpr, ast.Call) if calls_assign else ast.NamedExpr):
-            _ask_inside(loop)
+            _ask_inside(loop, notes[loop])
         notes[loop].definite, notes[loop].always = _definite_after(loop)
 
 
-def _ask_inside(loop: ast.While) -> None:
-    """`while (n := f()) > 0: ...` as `while True: if (n := f()) > 0: pass else: break; ...`."""
+def _ask_inside(loop: ast.While, note: Note) -> None:
+    """`while (n := f()) > 0: ...` as `while True: if (n := f()) > 0: pass else: break; ...`. Its `else` runs after this break
+    alone: a flag, which the break clears, stands for the others."""
+    end: list[ast.stmt] = [ast.Break()]
     if loop.orelse:
-        raise RefusedError(loop.test, "a while loop with `else` whose condition assigns a variable cannot be captured")
-    ends = at(ast.If(loop.test, [ast.Pass()], [ast.Break()]), loop.test)
+        note.unless = f"goes on{loop.lineno}:{loop.col_offset}@"
+        end = [assign(note.unless, ast.Constant(False)), *end]
+    ends = at(ast.If(loop.test, [ast.Pass()], end), loop.test)
     loop.test, loop.body = at(ast.Constant(True), loop.test), [ends, *loop.body]
 
 
@@ -123,7 +125,7 @@ class _Lowering:
     def flags(self, statement: ast.stmt, loop: tuple[str, str] | None) -> list[str]:
         """The flags that a statement may set for the block that it stands in."""
         found = [RETURNED] if self.returns and _has(statement, ast.Return) else []
-        if loop is not None and not isinstance(statement, Loop):
+        if loop is not None:  # of a loop, what jumps out of its `else`
             found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if jumps_out(statement, kind)]
         return found
 
@@ -156,6 +158,9 @@ class _Lowering:
         body = self.block(s.body, (stop, skip))
         s.body = [*([at(assign(skip, ast.Constant(False)), s)] if continues else []), *body]
         before = [at(assign(stop, ast.Constant(False)), s)] if breaks else []
+        if unless := self.notes[s].unless:
+            before.append(at(assign(unless, ast.Constant(True)), s))
+            flags = [unless]
         after = self.block(orelse, outer)
         return [*before, s, *([self.guard(flags, after, orelse[0])] if after and flags else after)]
 

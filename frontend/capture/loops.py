@@ -66,8 +66,11 @@ def while_(scope: Scope, site: Site, test: Statements, body: Statements) -> None
     missing = _missing(scope, site)
     last: _Moment | None = None
     while True:
-        asked = _test(scope, site, test)
+        with frame(traced=False) as asking:
+            asked = _test(scope, site, test)
         if isinstance(asked, Tracer):
+            if asking.writes:  # it would be asked once more, in the loop
+                raise changed_by_condition(site, {label(slot) for slot, _ in asking.writes.values()})
             break
         if not asked:
             return
@@ -88,6 +91,12 @@ def while_(scope: Scope, site: Site, test: Statements, body: Statements) -> None
     else:
         _Rolled(scope, site, slots, body, test).run(runs=False)
     _require_definite(scope, site, missing)
+
+
+def changed_by_condition(site: Site, changed: Iterable[str]) -> LaminaError:
+    """The error of a loop whose condition changes what the loop does not carry out of it."""
+    rule = f"the condition of the loop in line {site.line} changes {', '.join(sorted(changed))}"
+    return located(TracingError(f"{rule}: ask in the loop: while True: if not condition: break"))
 
 
 def _test(scope: Scope, site: Site, test: Statements) -> Any:
@@ -521,8 +530,7 @@ class _Rolled:
             if one.start.missing is None and any(after.leaves[j] is not self.arguments[k, j] for j in one.arrays)
         }
         if changed:  # the loop does not carry it out of its condition
-            rule = f"the condition of the loop in line {self.site.line} changes {', '.join(sorted(changed))}"
-            raise located(TracingError(f"{rule}: ask in the loop: while True: if not condition: break"))
+            raise changed_by_condition(self.site, changed)
         self.arguments = kept
         for one, value in zip(self.carried, before, strict=True):
             one.slot.put(value)

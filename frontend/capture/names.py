@@ -23,6 +23,7 @@ class Names:
         changed: names of which elements are assigned, `x[i] = v`, with the line.
         escaping: names that functions inside read or bind: these may be looked at at any time.
         rebound: names that functions inside bind by `nonlocal`, or of which they assign elements.
+        renamed: those that they bind.
         declared: names that are declared global or nonlocal.
     """
 
@@ -31,6 +32,7 @@ class Names:
     changed: dict[str, int] = field(default_factory=dict)
     escaping: set[str] = field(default_factory=set)
     rebound: set[str] = field(default_factory=set)
+    renamed: set[str] = field(default_factory=set)
     global_: set[str] = field(default_factory=set)
     nonlocal_: set[str] = field(default_factory=set)
 
@@ -129,6 +131,7 @@ class _Visitor(ast.NodeVisitor):
         own, names = local_names(node)
         self._inside((names.read | names.written | names.nonlocal_) - own)
         self.names.rebound |= {n for n in names.written if n not in own and n not in names.global_}
+        self.names.renamed |= {n for n in (names.bound.keys() | names.renamed) if n not in own and n not in names.global_}
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

@@ -12,7 +12,8 @@ class Note:
     """Of one statement. `live`: the names that are read after it. Of a loop, `live_in`: those that an iteration reads before it
     binds them; `stops`: the flags that end it; `definite` and `always`: the names that it assigns if it was entered, and in any
     case. Of a branch, `guard`: it is one that asks flags; `quiet`: what it binds that is not read where it has jumped away.
-    `plain`: it stays Python's, since a generator yields in it."""
+    `plain`: it stays Python's, since a generator yields in it. Of a loop, `unless`: the flag that keeps its `else` from
+    running, where its breaks do not tell."""
 
     live: set[str] = field(default_factory=set[str])
     live_in: set[str] = field(default_factory=set[str])
@@ -20,6 +21,7 @@ class Note:
     definite: set[str] = field(default_factory=set[str])
     always: set[str] = field(default_factory=set[str])
     quiet: set[str] = field(default_factory=set[str])
+    unless: str = ""
     guard: bool = False
     plain: bool = False
 

@@ -110,7 +110,8 @@ class _Function(ast.NodeTransformer):
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
         in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
-        shared = constant(tuple(sorted((self.names.rebound | in_expressions) & self.variables)))
+        names = sorted((self.names.rebound | in_expressions) & self.variables)
+        shared = constant(tuple([(name, name in self.names.renamed | in_expressions) for name in names]))
         entered = helper("enter", load(SITES), ast.Constant(node.name), ast.Dict(keys, list(table.values())), shared)
         out.append(assign(SCOPE, entered))
         return [at(statement, node) for statement in out]
@@ -156,9 +157,11 @@ class _Function(ast.NodeTransformer):
         bound = {n for names in inside for n in names.bound}
         changed = {n for names in inside for n in names.changed}
         called = {n for names in inside for n in names.rebound}
+        renamed = {n for names in inside for n in names.renamed}
         calls = any(own_nodes(list(block), ast.Call) for block in blocks)
         if calls:
             called |= self.names.rebound
+            renamed |= self.names.renamed
         note = self.notes[node]
         names = (bound | changed | called) & (note.live | note.live_in) & self.variables
         lines = tuple({**b.changed, **b.bound} for b in inside)
@@ -169,7 +172,7 @@ class _Function(ast.NodeTransformer):
             Site(
                 node.lineno,
                 tuple(sorted(names)),
-                frozenset(changed - bound - called),
+                frozenset((changed | called) - bound - renamed),
                 lines,
                 frozenset(note.live),
                 frozenset(changed | augmented),

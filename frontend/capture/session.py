@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ...errors import LaminaError, TracingError
 from ..locations import located, placed
 from ..tracer import Tracer
@@ -225,10 +227,11 @@ def undo(writes: Iterable[tuple[Any, Any]]) -> None:
 class Scope:
     """The variables of a call of a captured function, which the functions made from its blocks share.
 
-    An expression may bind those that are `shared`: functions inside assign them, or `:=` does.
+    An expression may change those that are `shared`: functions inside assign them or their elements, or `:=` does. With each
+    stands whether it is bound anew, or keeps its identity where it holds no array.
     """
 
-    def __init__(self, key: Any, name: str, variables: Variables, shared: tuple[str, ...] = ()):
+    def __init__(self, key: Any, name: str, variables: Variables, shared: tuple[tuple[str, bool], ...] = ()):
         self.key, self.name, self.variables, self.shared = key, name, variables, shared
         self.missing: dict[str, Missing] = {}
         self.depth = traced_depth()
@@ -291,7 +294,12 @@ class Scope:
 
 def shared_slots() -> list[Variable]:
     """The variables that an expression may bind, of all calls."""
-    return [Variable(scope, name) for scope in state.scopes for name in scope.shared]
+    return [
+        Variable(scope, name)
+        for scope in state.scopes
+        for name, is_bound in scope.shared
+        if is_bound or isinstance(scope.read(name), Tracer | np.ndarray)
+    ]
 
 
 RECURSION = 24

@@ -256,14 +256,6 @@ def grown_in_place(x, y):
     return x
 
 
-def walrus_with_else(n):
-    while (n := n // 2) > 0:
-        pass
-    else:
-        n = n + 1
-    return n
-
-
 def print_to_end(x):
     print(x, end="")
     return x if x > 0 else -x
@@ -295,6 +287,6 @@ CASES = {
     alias_in_loop: (np.ones(2), i(3)), truth_of_array: (np.ones(2),), with_eval: (f(3),), generator: (i(3),),
     item_read: (f(3),), key_of_dict: (i(1),), index_of_different: (np.ones(3), i(1)), float_range: (f(3),),
     list_with_traced_length: (f(3), i(2)), comprehension_of_range: (i(3),), filtered: (np.ones(3),),
-    int_in_place: (np.ones(3, int),), grown_in_place: (np.ones(3), np.ones((2, 3))), walrus_with_else: (i(3),),
+    int_in_place: (np.ones(3, int),), grown_in_place: (np.ones(3), np.ones((2, 3))),
     print_to_end: (f(3),), parser: (np.array([1, 2, 0, 0]),),
 }  # fmt: skip

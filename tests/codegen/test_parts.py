@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 from lamina.codegen import parts
-from lamina.codegen.compile import compile_object, verify_llvm
+from lamina.codegen.compile import compile_object, computes, verify_llvm
 from lamina.codegen.jit import load_object
 from lamina.codegen.parts import Ahead, compile_parts, joined, parts_of, separated
 from lamina.errors import CompileError
@@ -232,3 +232,15 @@ def test_a_long_function_that_only_calls_is_a_part_of_its_own():
     values = (ctypes.c_int64 * 100)(*range(100))
     load_object(compile_parts(text), ["main"]).function("main", None, ctypes.c_void_p)(ctypes.addressof(values))
     assert list(values) == list(range(7, 107))
+
+
+def test_what_a_long_function_that_only_calls_would_expand_is_called_there():
+    calls = "".join(f"  call void @f{k % 2}(ptr %x)\n" for k in range(250))
+    kernels = [f"define internal void @f{k}(ptr %x) alwaysinline {{\n  store float 1.0, ptr %x\n  ret void\n}}" for k in (0, 1)]
+    text = "\n".join([*kernels, f"define void @main(ptr %x) {{\n{calls}  ret void\n}}"])
+    computing, calling = parts_of(text)
+    assert not computes(calling) and "declare void @f0(ptr %x)" in calling
+    assert computing.count("define void @f") == 2
+    values = (ctypes.c_float * 1)()
+    load_object(compile_parts(text), ["main"]).function("main", None, ctypes.c_void_p)(ctypes.addressof(values))
+    assert list(values) == [1]

@@ -108,3 +108,24 @@ def test_a_slice_without_gaps_has_an_offset():
             offset = (view.ctypes.data - array.ctypes.data) // 4
             assert op.offset == (offset if view.flags.c_contiguous else None), (shape, parts)
             assert prod(view.shape) > 0
+
+
+@pytest.mark.parametrize("make", [lm.optim.adam, lm.optim.lion, lambda rate: lm.optim.sgd(rate, momentum=0.9)])
+def test_updates_of_layers_are_one_function(make):
+    optimizer = make(0.01)
+
+    def loss(params, x):
+        for p in params:
+            x = x + lnp.tanh(x @ p["w"] + p["b"])
+        return lnp.mean(x * x)
+
+    def step(params, state, x):
+        return optimizer.step(lm.grad(loss)(params, x), state, params)
+
+    params = [{"w": W[k], "b": B[k]} for k in range(LAYERS)]
+    state = optimizer.init(params)
+    text = str(lm.jit(step).lower(params, state, X).as_text("optimized"))
+    assert text.count("call @main_body") in (LAYERS, 2 * LAYERS)  # in two where averages lead to no update
+    assert text.partition("@main(")[2].partition("func.func")[0].count("graph.mul") <= 3  # none is of an update
+    for got, want in zip(lm.tree.leaves(lm.jit(step)(params, state, X)), lm.tree.leaves(step(params, state, X)), strict=True):
+        np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
