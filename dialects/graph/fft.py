@@ -272,6 +272,10 @@ class Butterfly:
         return result
 
 
+def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    raise DTypeError(f"'{op.name}' op is made after batching")
+
+
 @graph_op
 class ButterfliesOp(GraphOp):
     """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
@@ -306,7 +310,7 @@ class ButterfliesOp(GraphOp):
     copies_moved = True
     writes_once = True
     derivative = NotDifferentiable(lambda op: "it is made after derivatives are taken")
-    batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
+    batching = _batch_butterflies
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -358,10 +362,6 @@ class ButterfliesOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         _Nest(b, self).write()
-
-
-def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    raise DTypeError(f"'{op.name}' op is made after batching")
 
 
 class _Nest:
