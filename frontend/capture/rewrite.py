@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .codes import function_node
+from .codes import assign, at, function_node, load, positional, without_annotations
 from .generators import is_capturable, is_generator, lower_yields
-from .jumps import HELPERS, assign, at, load, lower_jumps
+from .jumps import HELPERS, lower_jumps
 from .liveness import annotate
 from .names import Names, local_names, names_of, own_nodes, parameters
 from .notes import Note, Notes
@@ -53,7 +53,7 @@ def constant(value: Any) -> ast.expr:
 
 
 def thunk(body: ast.expr) -> ast.Lambda:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+    return ast.Lambda(positional(), body)
 
 
 class _Function(ast.NodeTransformer):
@@ -103,10 +103,8 @@ class _Function(ast.NodeTransformer):
                 out.append(ast.If(ast.Constant(False), [assign(name, ast.Constant(None))], []))  # a variable of this function
             setter, deleter = f"set@{name}", f"del@{name}"
             declared = self.declaration([name])
-            argument = ast.arguments([], [ast.arg("value@")], None, [], [], None, [])
-            nothing = ast.arguments([], [], None, [], [], None, [])
-            out.append(function_node(setter, argument, [*declared, assign(name, load("value@"))]))
-            out.append(function_node(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
+            out.append(function_node(setter, positional("value@"), [*declared, assign(name, load("value@"))]))
+            out.append(function_node(deleter, positional(), [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
         in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
@@ -147,8 +145,7 @@ class _Function(ast.NodeTransformer):
         """Statements as a function that binds the variables of this one."""
         names = names_of(statements)
         declared = self.declaration(names.bound.keys() | names.changed.keys())
-        arguments = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
-        return function_node(name, arguments, [*declared, *self.block(statements)])
+        return function_node(name, positional(*([argument] if argument else [])), [*declared, *self.block(statements)])
 
     def site(self, node: Any, blocks: Sequence[Sequence[ast.stmt]], **facts: Any) -> ast.expr:
         """What the helper of a statement knows, as an expression."""
@@ -209,7 +206,7 @@ class _Function(ast.NodeTransformer):
             return self.plain(node)
         site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
-        test = function_node(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
+        test = function_node(f"test@{k}", positional(), [ast.Return(self.truth(node.test))])
         body = self.as_function(f"body@{k}", node.body)
         call = at(helper("while_", load(SCOPE), site, load(test.name), load(body.name)), node.test)
         return [test, body, ast.Expr(call)]
@@ -282,10 +279,7 @@ class _Function(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.visit_defaults(node.args)
-        node.returns = None
-        for argument in ast.walk(node.args):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
+        without_annotations(node)
         return _Function(node, self.sites, self.owner, self.outer | self.variables).function() if is_capturable(node) else node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
@@ -527,10 +521,6 @@ class _Function(ast.NodeTransformer):
         return at(helper("fresh", node), node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else node
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = new_container
-
-
-def _nothing() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])
 
 
 def _loop_facts(note: Note) -> dict[str, Any]:
