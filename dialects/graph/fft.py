@@ -43,8 +43,6 @@ from .elementwise import joined_shape
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
-MOST_RADIX = 16
-"""The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
 _MOST_STACK = 1 << 15
 """Bytes of buffers that stand on the stack."""
 

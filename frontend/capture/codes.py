@@ -82,3 +82,30 @@ def code_inside(node: ast.FunctionDef, free: Sequence[str], file: str) -> CodeTy
     module = compile(ast.fix_missing_locations(ast.Module([outer], [])), file, "exec", dont_inherit=True)
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
     return next(c for c in outer_code.co_consts if isinstance(c, CodeType))
+
+
+class Rewriter(ast.NodeTransformer):
+    """What rewriters of functions share.
+
+    Args:
+        owner: the class around the function, whose private names it sees.
+        prefix: of the new variables, one of its own: what `frontend/compile` has rewritten, capture rewrites once more.
+    """
+
+    def __init__(self, owner: str | None, prefix: str):
+        self.owner, self.prefix = owner, prefix
+        self.temporaries = 0
+
+    def temporary(self) -> str:
+        """A new variable."""
+        self.temporaries += 1
+        return f"{self.prefix}{self.temporaries}@"
+
+    def mangled(self, name: str) -> str:
+        """The name of an attribute as Python reads it."""
+        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
+        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
+
+    def visit_defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.visit(default) for default in arguments.defaults]
+        arguments.kw_defaults = [default and self.visit(default) for default in arguments.kw_defaults]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .codes import assign, at, function_node, load, positional, without_annotations
+from .codes import Rewriter, assign, at, function_node, load, positional, without_annotations
 from .generators import is_capturable, is_generator, lower_yields
 from .jumps import HELPERS, lower_jumps
 from .liveness import annotate
@@ -56,13 +56,13 @@ def thunk(body: ast.expr) -> ast.Lambda:
     return ast.Lambda(positional(), body)
 
 
-class _Function(ast.NodeTransformer):
+class _Function(Rewriter):
     """One function. Functions inside have their own."""
 
     def __init__(self, node: ast.FunctionDef, sites: list[Site], owner: str | None, outer: set[str]):
-        self.node, self.sites, self.owner, self.outer = node, sites, owner, outer
+        super().__init__(owner, "value")
+        self.node, self.sites, self.outer = node, sites, outer
         self.first = (parameters(node) or [None])[0]
-        self.temporaries = 0
         self.in_try = 0
         self.in_lambda = 0
         self.variables: set[str] = set()
@@ -322,10 +322,6 @@ class _Function(ast.NodeTransformer):
         name = self.temporary()
         return [assign(name, value), *(s for target in targets for s in self.store(target, load(name), node))]
 
-    def temporary(self) -> str:
-        self.temporaries += 1
-        return f"value{self.temporaries}@"
-
     def store(self, target: ast.expr, value: ast.expr, node: Any) -> list[ast.stmt]:
         """The statements that assign a value to a target."""
         if isinstance(target, ast.Attribute):
@@ -405,10 +401,6 @@ class _Function(ast.NodeTransformer):
             assign(place, self.index(target.slice)),
             *self.store_item(target.value, load(place), new, node),
         ]
-
-    def mangled(self, name: str) -> str:
-        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
-        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
 
     # -- expressions
 
@@ -511,10 +503,6 @@ class _Function(ast.NodeTransformer):
         node.body = self.visit(node.body)
         self.in_lambda -= 1
         return node
-
-    def visit_defaults(self, arguments: ast.arguments) -> None:
-        arguments.defaults = [self.visit(d) for d in arguments.defaults]
-        arguments.kw_defaults = [self.visit(d) if d is not None else None for d in arguments.kw_defaults]
 
     def new_container(self, node: Any) -> Any:
         self.generic_visit(node)

@@ -14,7 +14,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from ..capture.codes import assign, load, placed, without_annotations
+from ..capture.codes import Rewriter, assign, load, placed, without_annotations
 from ..capture.names import local_names, names_of, own_nodes, parameters
 from ..capture.rewrite import HOOKS
 
@@ -104,13 +104,12 @@ def instrumented(node: ast.FunctionDef, owner: str | None, declared: set[str]) -
     return ast.fix_missing_locations(node)
 
 
-class _Instrument(ast.NodeTransformer):
+class _Instrument(Rewriter):
     def __init__(self, owner: str | None):
-        self.owner = owner
+        super().__init__(owner, "v")
         self.scopes: list[set[str]] = []
         self.declared: set[str] = set()
         """Variables of the module and of functions around that are assigned."""
-        self.temporaries = 0
 
     def visit(self, node: ast.AST) -> Any:
         new = super().visit(node)
@@ -132,7 +131,7 @@ class _Instrument(ast.NodeTransformer):
     # -- scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        self._defaults(node.args)
+        self.visit_defaults(node.args)
         own, names = local_names(node)
         self.scopes.append(own)
         declared, self.declared = self.declared, names.global_
@@ -143,15 +142,11 @@ class _Instrument(ast.NodeTransformer):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        self._defaults(node.args)
+        self.visit_defaults(node.args)
         self.scopes.append(set(parameters(node)))
         node.body = self.visit(node.body)
         self.scopes.pop()
         return node
-
-    def _defaults(self, arguments: ast.arguments) -> None:
-        arguments.defaults = [self.visit(d) for d in arguments.defaults]
-        arguments.kw_defaults = [self.visit(d) if d is not None else None for d in arguments.kw_defaults]
 
     def _comprehension(self, node: Any) -> Any:
         targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
@@ -188,10 +183,6 @@ class _Instrument(ast.NodeTransformer):
             stores.append((target, self.temporary()))
             return ast.copy_location(ast.Name(stores[-1][1], ast.Store()), target)
         return target
-
-    def temporary(self) -> str:
-        self.temporaries += 1
-        return f"v{self.temporaries}@"
 
     def held(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
         """An expression that is evaluated once."""
@@ -329,10 +320,6 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return hook("attribute", self.visit(node.value), ast.Constant(self.mangled(node.attr)))
-
-    def mangled(self, name: str) -> str:
-        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
-        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return hook("item", self.visit(node.value), self.index(node.slice))

@@ -240,7 +240,7 @@ class Splitter:
             return self.stored("region", node, before) if store and _computes(node) else node
         if not isinstance(node, _STRICT) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             return node
-        is_here = any(b is node for b in breaks) or (never(node) is not None and self._is_by_name(node))
+        is_here = any(b is node for b in breaks)
         last = max((k for k, child in enumerate(_children(node)) if self.broken(child)), default=-1)
         for k, child in enumerate(_children(node)):
             is_function = isinstance(node, ast.Call) and child is node.func
@@ -262,10 +262,6 @@ class Splitter:
         if is_here and not inline:
             return self.stored("python", node, before)
         return node
-
-    def _is_by_name(self, node: ast.expr) -> bool:
-        found = never(node)
-        return found is not None and found[0] is node
 
     def broken(self, node: ast.AST) -> list[ast.AST]:
         found = self.marked(node)
