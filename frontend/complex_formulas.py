@@ -8,17 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .moves import broadcast_tracer
+from .moves import full_like_tracer
 from .tracer import Tracer
-from .tracing import build, lift_as
+from .tracing import build
 
 Real = Callable[[Tracer], Tracer]
 """The inverse hyperbolic sine of real tracers."""
-
-
-def full(x: Tracer, value: complex) -> Tracer:
-    """A tensor of one value with the type of `x`."""
-    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def parts(z: Tracer) -> tuple[Tracer, Tracer]:
@@ -52,13 +47,13 @@ def over_i(z: Tracer) -> Tracer:
 def sign(z: Tracer) -> Tracer:
     """`z / |z|`, and 0 at 0: the sign of complex numbers since NumPy 2. Of one infinite part it is that part's sign."""
     size = magnitude(z)
-    none = build("cmp", size, full(size, 0), predicate="eq")
-    safe = build("select", none, full(size, 1), size)
-    zero, inf = full(size, 0), full(size, math.inf)
+    none = build("cmp", size, full_like_tracer(size, 0), predicate="eq")
+    safe = build("select", none, full_like_tracer(size, 1), size)
+    zero, inf = full_like_tracer(size, 0), full_like_tracer(size, math.inf)
 
     def direction(part: Tracer, other: Tracer) -> Tracer:
         other_infinite = build("cmp", build("abs", other), inf, predicate="eq")
-        of_infinite = build("select", other_infinite, full(part, math.nan), _with_sign(full(part, 1), part))
+        of_infinite = build("select", other_infinite, full_like_tracer(part, math.nan), _with_sign(full_like_tracer(part, 1), part))
         quotient = build("select", none, zero, build("div", part, safe))
         of_finite = build("select", other_infinite, zero, quotient)
         return build("select", build("cmp", build("abs", part), inf, predicate="eq"), of_infinite, of_finite)
@@ -69,19 +64,21 @@ def sign(z: Tracer) -> Tracer:
 
 def expm1(z: Tracer) -> Tracer:
     a, b = parts(z)
-    half = build("sin", build("mul", b, full(b, 0.5)))
-    re = build("sub", build("mul", build("expm1", a), build("cos", b)), build("mul", full(b, 2), build("mul", half, half)))
+    half = build("sin", build("mul", b, full_like_tracer(b, 0.5)))
+    re = build(
+        "sub", build("mul", build("expm1", a), build("cos", b)), build("mul", full_like_tracer(b, 2), build("mul", half, half))
+    )
     return joined(re, build("mul", build("exp", a), build("sin", b)))
 
 
 def log1p(z: Tracer) -> Tracer:
     a, b = parts(z)
-    one = full(a, 1)
-    near = build("cmp", magnitude(z), full(a, 0.5), predicate="lt")
-    zero = full(a, 0)
+    one = full_like_tracer(a, 1)
+    near = build("cmp", magnitude(z), full_like_tracer(a, 0.5), predicate="lt")
+    zero = full_like_tracer(a, 0)
     x, y = build("select", near, a, zero), build("select", near, b, zero)
-    excess = build("add", build("mul", x, build("add", x, full(a, 2))), build("mul", y, y))
-    small = build("mul", full(a, 0.5), build("log1p", excess))
+    excess = build("add", build("mul", x, build("add", x, full_like_tracer(a, 2))), build("mul", y, y))
+    small = build("mul", full_like_tracer(a, 0.5), build("log1p", excess))
     whole = build("add", a, one)
     far = build("real", build("log", joined(whole, b)))
     return joined(build("select", near, small, far), build("atan2", b, whole))
@@ -102,7 +99,7 @@ def tan(z: Tracer) -> Tracer:
 def _roots(z: Tracer) -> tuple[Tracer, Tracer]:
     """The roots of `1 - z` and `1 + z`; the sign of an imaginary part of 0 says on which side of a branch cut they are."""
     a, b = parts(z)
-    one = full(a, 1)
+    one = full_like_tracer(a, 1)
     return build("sqrt", joined(build("sub", one, a), build("neg", b))), build("sqrt", joined(build("add", one, a), b))
 
 
@@ -114,7 +111,7 @@ def arccos(z: Tracer, asinh: Real) -> Tracer:
     low, high = _roots(z)
     angle = build("atan2", build("real", low), build("real", high))
     im = asinh(build("imag", build("mul", conjugate(high), low)))
-    re = build("mul", full(angle, 2), angle)
+    re = build("mul", full_like_tracer(angle, 2), angle)
 
     def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
         return _angle(build("abs", b), a), build("neg", _with_sign(_infinite(a, b), b))
@@ -131,7 +128,7 @@ def arcsinh(z: Tracer, asinh: Real) -> Tracer:
     re, im = build("neg", re), build("neg", im)
 
     def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
-        zero = build("cmp", b, full(b, 0), predicate="eq")
+        zero = build("cmp", b, full_like_tracer(b, 0), predicate="eq")
         return _with_sign(_infinite(a, b), a), build("select", zero, b, build("atan2", b, build("abs", a)))
 
     return _with_limits(z, re, im, limits)
@@ -139,7 +136,7 @@ def arcsinh(z: Tracer, asinh: Real) -> Tracer:
 
 def arccosh(z: Tracer, asinh: Real) -> Tracer:
     a, b = parts(z)
-    one = full(a, 1)
+    one = full_like_tracer(a, 1)
     low, high = build("sqrt", joined(build("sub", a, one), b)), build("sqrt", joined(build("add", a, one), b))
     angle = build("atan2", build("imag", low), build("real", high))
     re = asinh(build("real", build("mul", conjugate(low), high)))
@@ -147,30 +144,32 @@ def arccosh(z: Tracer, asinh: Real) -> Tracer:
     def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
         return _infinite(a, b), _angle(b, a)
 
-    return _with_limits(z, re, build("mul", full(angle, 2), angle), limits)
+    return _with_limits(z, re, build("mul", full_like_tracer(angle, 2), angle), limits)
 
 
 def arctanh(z: Tracer) -> Tracer:
     a, b = parts(z)
-    one, size = full(a, 1), build("abs", a)
+    one, size = full_like_tracer(a, 1), build("abs", a)
     near = build("sub", one, size)
     distance = magnitude(joined(near, b))  # from 1, as both parts are odd
-    ratio = build("div", build("div", build("mul", full(a, 4), size), distance), distance)
-    quarter, half = full(a, 0.25), full(a, 0.5)
+    ratio = build("div", build("div", build("mul", full_like_tracer(a, 4), size), distance), distance)
+    quarter, half = full_like_tracer(a, 0.25), full_like_tracer(a, 0.5)
     # so close to 1 the ratio would overflow, and 1 is nothing beside it
-    logs = (build("log", x) for x in (build("mul", full(a, 4), size), distance))
+    logs = (build("log", x) for x in (build("mul", full_like_tracer(a, 4), size), distance))
     close = build("sub", *(build("mul", factor, log) for factor, log in zip((quarter, half), logs, strict=True)))
-    at_pole = build("cmp", distance, full(a, 1e-9), predicate="lt")
+    at_pole = build("cmp", distance, full_like_tracer(a, 1e-9), predicate="lt")
     re = _with_sign(build("select", at_pole, close, build("mul", quarter, build("log1p", ratio))), a)
     across = build("sub", build("mul", near, build("add", one, size)), build("mul", b, b))
     im = build("mul", half, build("atan2", build("add", b, b), across))
 
     def limits(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
         infinite = _is_infinite(a, b)
-        zero = build("cmp", a, full(a, 0), predicate="eq")
-        none = build("select", build("or", infinite, zero), full(a, 0), full(a, math.nan))
+        zero = build("cmp", a, full_like_tracer(a, 0), predicate="eq")
+        none = build("select", build("or", infinite, zero), full_like_tracer(a, 0), full_like_tracer(a, math.nan))
         there = build("and", infinite, build("cmp", b, b, predicate="eq"))
-        return _with_sign(none, a), _with_sign(build("select", there, full(b, math.pi / 2), full(b, math.nan)), b)
+        return _with_sign(none, a), _with_sign(
+            build("select", there, full_like_tracer(b, math.pi / 2), full_like_tracer(b, math.nan)), b
+        )
 
     return _with_limits(z, re, im, limits)
 
@@ -181,31 +180,31 @@ def arctanh(z: Tracer) -> Tracer:
 def _with_limits(z: Tracer, re: Tracer, im: Tracer, limits: Callable[[Tracer, Tracer], tuple[Tracer, Tracer]]) -> Tracer:
     """Parts computed by a formula where both parts of `z` are finite, elsewhere those that `limits` gives."""
     a, b = parts(z)
-    finite = build("and", *(build("cmp", build("sub", x, x), full(x, 0), predicate="eq") for x in (a, b)))
+    finite = build("and", *(build("cmp", build("sub", x, x), full_like_tracer(x, 0), predicate="eq") for x in (a, b)))
     far_re, far_im = limits(a, b)
     return joined(build("select", finite, re, far_re), build("select", finite, im, far_im))
 
 
 def _is_infinite(a: Tracer, b: Tracer) -> Tracer:
     """Whether a part is infinite."""
-    return build("or", *(build("cmp", build("abs", x), full(x, math.inf), predicate="eq") for x in (a, b)))
+    return build("or", *(build("cmp", build("abs", x), full_like_tracer(x, math.inf), predicate="eq") for x in (a, b)))
 
 
 def _infinite(a: Tracer, b: Tracer) -> Tracer:
     """Infinity where a part is, else NaN."""
-    return build("select", _is_infinite(a, b), full(a, math.inf), full(a, math.nan))
+    return build("select", _is_infinite(a, b), full_like_tracer(a, math.inf), full_like_tracer(a, math.nan))
 
 
 def _with_sign(size: Tracer, x: Tracer) -> Tracer:
     """A size of its own sign, or of the opposite one where `x` is negative or -0."""
-    below = build("cmp", build("atan2", x, full(x, -1)), full(x, 0), predicate="lt")
+    below = build("cmp", build("atan2", x, full_like_tracer(x, -1)), full_like_tracer(x, 0), predicate="lt")
     return build("select", below, build("neg", size), size)
 
 
 def _angle(b: Tracer, a: Tracer) -> Tracer:
     """The angle of `a + ib`; a right one where `b` is NaN and `a` is 0."""
-    upright = build("and", build("cmp", a, full(a, 0), predicate="eq"), build("cmp", b, b, predicate="ne"))
-    return build("select", upright, full(a, math.pi / 2), build("atan2", b, a))
+    upright = build("and", build("cmp", a, full_like_tracer(a, 0), predicate="eq"), build("cmp", b, b, predicate="ne"))
+    return build("select", upright, full_like_tracer(a, math.pi / 2), build("atan2", b, a))
 
 
 def arctan(z: Tracer) -> Tracer:
@@ -214,7 +213,7 @@ def arctan(z: Tracer) -> Tracer:
 
 def scale(z: Tracer, factor: float, weak: bool = False) -> Tracer:
     """The product by a real number: a complex one would make NaN of infinities."""
-    re, im = (build("mul", part, full(part, factor)) for part in parts(z))
+    re, im = (build("mul", part, full_like_tracer(part, factor)) for part in parts(z))
     return joined(re, im, weak)
 
 

@@ -13,7 +13,7 @@ from ..errors import DTypeError, ShapeError
 from . import complex_formulas
 from .complex_formulas import FORMULAS
 from .define_by_run.eager import operation
-from .moves import broadcast_tracer
+from .moves import broadcast_tracer, full_like_tracer
 from .promotion import is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
 from .tracing import build, lift_as, operand, token
@@ -91,11 +91,6 @@ def _compare_mixed(x: Tracer, y: Tracer, predicate: str) -> Tracer:
     if predicate in (("ne", "lt", "le") if signed is x else ("ne", "gt", "ge")):
         return build("or", negative, inside)
     return build("and", build("not", negative), inside)
-
-
-def full_like_tracer(x: Tracer, value: complex) -> Tracer:
-    """A tensor of one value with the type of `x`."""
-    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def select(condition: Tracer, x: Tracer, y: Tracer) -> Tracer:

@@ -12,7 +12,7 @@ from ..dialects.symbolic import Size
 from ..errors import BoundsError, ShapeError, TracingError
 from ..runtime.scalars import is_a
 from .tracer import Tracer
-from .tracing import build, here
+from .tracing import build, here, lift_as
 
 
 def static_int(value: Any, what: str) -> int:
@@ -75,6 +75,11 @@ def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
         raise ShapeError(f"cannot broadcast shape {list(x.shape)} to {list(shape)}")
     trace, value = here(x)
     return trace.wrap(trace.builder.broadcast(value, range(offset, len(shape)), shape), x.weak)
+
+
+def full_like_tracer(x: Tracer, value: complex) -> Tracer:
+    """A tensor of one value with the type of `x`."""
+    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def transpose_tracer(x: Tracer, perm: Sequence[int]) -> Tracer:

@@ -21,7 +21,7 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import builtin, func, memref
 from xdsl.dialects.builtin import IndexType, StringAttr, SymbolRefAttr, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -167,7 +167,7 @@ class _FunctionConverter(HostBuffers):
             concat = _concat_in(op)
             if concat is None or has_symbols(concat.y) or prod(shape_of(concat.y)[: concat.dim.value.data]) != 1:
                 continue
-            parts = list(op.operands) if concat is op else [op.operands[arg.index] for arg in concat.operands]  # pyright: ignore
+            parts = list(op.operands) if concat is op else [op.operands[_parameter(arg)] for arg in concat.operands]
             *firsts, _ = accumulate([prod(shape_of(part)) for part in parts], initial=0)
             item = numpy_dtype(element_of(concat.y)).itemsize
             distinct = len(set(parts)) == len(parts)
@@ -316,6 +316,12 @@ def _concat_in(op: Operation) -> ConcatOp | None:
         members = list(op.body.block.ops)
         return members[0] if len(members) == 2 and type(members[0]) is ConcatOp else None
     return op if type(op) is ConcatOp else None
+
+
+def _parameter(value: SSAValue) -> int:
+    """The number of the operand of a fusion that a value of its body is."""
+    assert isinstance(value, BlockArgument), "a fusion of a concat alone"
+    return value.index
 
 
 def _is_placeable(value: SSAValue) -> bool:

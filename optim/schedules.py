@@ -131,7 +131,11 @@ def one_cycle(peak: float, steps: int, warmup: float = 0.3, start_factor: float 
     def schedule(count: Any) -> Any:
         step = _float(count)
         up, down = step / top if top > 0 else lnp.ones_like(step), (step - top) / max(steps - 1 - top, 1e-300)
-        between = lambda a, b, share: b + (a - b) * 0.5 * (1 + lnp.cos(math.pi * lnp.clip(share, 0.0, 1.0)))  # noqa: E731
-        return lnp.where(step <= top, between(start, peak, up), between(peak, end, down))
+        return lnp.where(step <= top, _between(start, peak, up), _between(peak, end, down))
 
     return schedule
+
+
+def _between(a: Any, b: Any, share: Any) -> Any:
+    """From `a`, at the share 0, to `b`, at 1, along half of a cosine."""
+    return b + (a - b) * 0.5 * (1 + lnp.cos(math.pi * lnp.clip(share, 0.0, 1.0)))

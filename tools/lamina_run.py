@@ -201,12 +201,18 @@ def native(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
     from ..runtime.callable import Compiled
 
     compiled = Compiled(pipeline.build(module, entry))
+    call = _in_a_tuple(compiled)
+    call.native = compiled  # pyright: ignore[reportFunctionMemberAccess]
+    return call
+
+
+def _in_a_tuple(compiled: Callable[..., Any]) -> Callable[..., Arrays]:
+    """The results of a function as a tuple, however many they are."""
 
     def call(*args: np.ndarray) -> Arrays:
         result = compiled(*args)
         return () if result is None else result if isinstance(result, tuple) else (result,)
 
-    call.native = compiled  # pyright: ignore[reportFunctionMemberAccess]
     return call
 
 
@@ -232,12 +238,7 @@ def of_llvm(
     outputs = tuple(ArrayParam.of_shape(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
     signature = Signature(entry, params, outputs, arena_bytes=1 << 20)
     compiled = Compiled(load_executable(signature, object_for(signature, text, entry), entry))
-
-    def call(*args: np.ndarray) -> Arrays:
-        result = compiled(*args)
-        return () if result is None else result if isinstance(result, tuple) else (result,)
-
-    return call, inputs
+    return _in_a_tuple(compiled), inputs
 
 
 def check_entry(text: str, entry: str, n_args: int, n_results: int) -> None:

@@ -72,7 +72,10 @@ class BlockColumns:
 
     def subtract(self, column: Any, row: Any, left: At, right: At, *, conjugate: bool = False) -> None:
         """Subtract the sums of `left(i, p) right(p, j)` over `p` from `BLOCK` rows of a block of columns (`add_products`)."""
-        at = lambda i, j: [column, row * BLOCK + i, j]  # noqa: E731
+
+        def at(i: Any, j: Any) -> list[Any]:
+            return [column, row * BLOCK + i, j]
+
         add_products(self.field, self.buffers, at, self.width, left, right, conjugate=conjugate, minus=True)
 
 

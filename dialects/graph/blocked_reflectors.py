@@ -65,7 +65,9 @@ class _Block:
         def factor(i: Any, q: Any) -> Element:
             return f.conj(f.load(self.inverse, [q, i])) if adjoint else f.load(self.inverse, [i, q])
 
-        right = lambda i, j: f.load(inner, [i, j])  # noqa: E731
+        def right(i: Any, j: Any) -> Element:
+            return f.load(inner, [i, j])
+
         solve_block(f, weights, a.width, right, factor, has_diagonal=f.is_complex, up=not adjoint)
         with b.loop(self.rows // BLOCK, "seq", lower=k) as r:
             a.subtract(

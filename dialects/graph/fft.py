@@ -43,8 +43,6 @@ from .elementwise import joined_shape
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
-MOST_RADIX = 16
-"""The greatest radix: the numbers of a butterfly and the roots beside them are in registers, as far as there are enough."""
 _MOST_STACK = 1 << 15
 """Bytes of buffers that stand on the stack."""
 
@@ -272,6 +270,10 @@ class Butterfly:
         return result
 
 
+def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    raise DTypeError(f"'{op.name}' op is made after batching")
+
+
 @graph_op
 class ButterfliesOp(GraphOp):
     """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
@@ -306,7 +308,7 @@ class ButterfliesOp(GraphOp):
     copies_moved = True
     writes_once = True
     derivative = NotDifferentiable(lambda op: "it is made after derivatives are taken")
-    batching = lambda b, op, operands, batched: _batch_butterflies(b, op, operands, batched)  # noqa: E731
+    batching = _batch_butterflies
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -358,10 +360,6 @@ class ButterfliesOp(GraphOp):
 
     def nest(self, b: Any) -> None:
         _Nest(b, self).write()
-
-
-def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    raise DTypeError(f"'{op.name}' op is made after batching")
 
 
 class _Nest:

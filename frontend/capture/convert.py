@@ -18,9 +18,9 @@ from ..jit import JitBase
 from ..locations import is_ours, is_users, placed
 from ..tracer import Tracer
 from . import builtin, session, writes
-from .codes import code_inside, function_node
+from .codes import code_inside, definition
 from .generators import is_capturable
-from .jumps import HELPERS, at
+from .jumps import HELPERS
 from .rewrite import SITES, rewritten
 from .session import state
 from .sites import RefusedError, Site
@@ -112,17 +112,9 @@ def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | N
     source = find(function)
     if source is None:
         return None
-    node = source.node
-    if isinstance(node, ast.Lambda):
-        node = at(_as_def(node), node)
-    if not isinstance(node, ast.FunctionDef) or not is_capturable(node):
+    node = definition(source.node, "<lambda>")
+    if node is None or not is_capturable(node):
         return None
-    node.decorator_list, node.returns = [], None
-    node.args.defaults = [at(ast.Constant(None), d) for d in node.args.defaults]
-    node.args.kw_defaults = [at(ast.Constant(None), d) if d is not None else None for d in node.args.kw_defaults]
-    for argument in ast.walk(node.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
     sites: list[Site] = []
     try:
         new = rewritten(node, source.owner, sites)
@@ -141,10 +133,6 @@ def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | N
         return made
 
     return make
-
-
-def _as_def(node: ast.Lambda) -> ast.FunctionDef:
-    return function_node("<lambda>", node.args, [at(ast.Return(node.body), node.body)])
 
 
 def _compiled(node: ast.FunctionDef, file: str, code: CodeType) -> CodeType:

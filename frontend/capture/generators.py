@@ -13,7 +13,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from .jumps import assign, at, jumps_out, load, lower_loops
+from .codes import assign, at, load
+from .jumps import jumps_out, lower_loops
 from .names import own_nodes
 from .notes import Notes
 

@@ -17,6 +17,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from .codes import assign, at, load
 from .names import names_of, own_nodes
 from .notes import Note, Notes
 
@@ -63,24 +64,6 @@ def _ask_inside(loop: ast.While, note: Note) -> None:
         end = [assign(note.unless, ast.Constant(False)), *end]
     ends = at(ast.If(loop.test, [ast.Pass()], end), loop.test)
     loop.test, loop.body = at(ast.Constant(True), loop.test), [ends, *loop.body]
-
-
-def load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def assign(name: str, value: ast.expr) -> ast.Assign:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def at(node: Any, place: ast.AST) -> Any:
-    """A new node, with what is in it, at the place of one of the user's."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.expr | ast.stmt | ast.arg | ast.keyword) and not hasattr(inner, "lineno"):
-            ast.copy_location(inner, place)
-            if inner.end_lineno != inner.lineno:  # or the compiler takes calls to be where the place ends
-                inner.end_lineno, inner.end_col_offset = inner.lineno, inner.col_offset
-    return node
 
 
 class _Lowering:

@@ -101,19 +101,12 @@ class _Visitor(ast.NodeVisitor):
     def visit_alias(self, node: ast.alias) -> None:
         self.names.bound[(node.asname or node.name).split(".")[0]] = node.lineno
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+    def _named(self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar) -> None:
         if node.name:
             self.names.bound[node.name] = node.lineno
         self.generic_visit(node)
 
-    def visit_MatchAs(self, node: ast.MatchAs) -> None:
-        if node.name:
-            self.names.bound[node.name] = node.lineno
-        self.generic_visit(node)
-
-    def visit_MatchStar(self, node: ast.MatchStar) -> None:
-        if node.name:
-            self.names.bound[node.name] = node.lineno
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
         if node.rest:

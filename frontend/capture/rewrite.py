@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .codes import function_node
+from .codes import Rewriter, assign, at, function_node, load, positional, without_annotations
 from .generators import is_capturable, is_generator, lower_yields
-from .jumps import HELPERS, assign, at, load, lower_jumps
+from .jumps import HELPERS, lower_jumps
 from .liveness import annotate
 from .names import Names, local_names, names_of, own_nodes, parameters
 from .notes import Note, Notes
@@ -53,16 +53,16 @@ def constant(value: Any) -> ast.expr:
 
 
 def thunk(body: ast.expr) -> ast.Lambda:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+    return ast.Lambda(positional(), body)
 
 
-class _Function(ast.NodeTransformer):
+class _Function(Rewriter):
     """One function. Functions inside have their own."""
 
     def __init__(self, node: ast.FunctionDef, sites: list[Site], owner: str | None, outer: set[str]):
-        self.node, self.sites, self.owner, self.outer = node, sites, owner, outer
+        super().__init__(owner, "value")
+        self.node, self.sites, self.outer = node, sites, outer
         self.first = (parameters(node) or [None])[0]
-        self.temporaries = 0
         self.in_try = 0
         self.in_lambda = 0
         self.variables: set[str] = set()
@@ -103,10 +103,8 @@ class _Function(ast.NodeTransformer):
                 out.append(ast.If(ast.Constant(False), [assign(name, ast.Constant(None))], []))  # a variable of this function
             setter, deleter = f"set@{name}", f"del@{name}"
             declared = self.declaration([name])
-            argument = ast.arguments([], [ast.arg("value@")], None, [], [], None, [])
-            nothing = ast.arguments([], [], None, [], [], None, [])
-            out.append(function_node(setter, argument, [*declared, assign(name, load("value@"))]))
-            out.append(function_node(deleter, nothing, [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
+            out.append(function_node(setter, positional("value@"), [*declared, assign(name, load("value@"))]))
+            out.append(function_node(deleter, positional(), [*declared, ast.Delete([ast.Name(name, ast.Del())])]))
             table[name] = ast.Tuple([thunk(load(name)), load(setter), load(deleter)], ast.Load())
         keys: list[ast.expr | None] = [ast.Constant(name) for name in table]
         in_expressions = {n.target.id for n in own_nodes(node.body, ast.NamedExpr)}
@@ -148,8 +146,7 @@ class _Function(ast.NodeTransformer):
         """Statements as a function that binds the variables of this one."""
         names = names_of(statements)
         declared = self.declaration(names.bound.keys() | names.changed.keys())
-        arguments = ast.arguments([], [ast.arg(argument)] if argument else [], None, [], [], None, [])
-        return function_node(name, arguments, [*declared, *self.block(statements)])
+        return function_node(name, positional(*([argument] if argument else [])), [*declared, *self.block(statements)])
 
     def site(self, node: Any, blocks: Sequence[Sequence[ast.stmt]], **facts: Any) -> ast.expr:
         """What the helper of a statement knows, as an expression."""
@@ -212,7 +209,7 @@ class _Function(ast.NodeTransformer):
             return self.plain(node)
         site = self.site(node, (node.body,), **_loop_facts(self.notes[node]))
         k = len(self.sites)
-        test = function_node(f"test@{k}", _nothing(), [ast.Return(self.truth(node.test))])
+        test = function_node(f"test@{k}", positional(), [ast.Return(self.truth(node.test))])
         body = self.as_function(f"body@{k}", node.body)
         call = at(helper("while_", load(SCOPE), site, load(test.name), load(body.name)), node.test)
         return [test, body, ast.Expr(call)]
@@ -285,10 +282,7 @@ class _Function(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
         self.visit_defaults(node.args)
-        node.returns = None
-        for argument in ast.walk(node.args):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
+        without_annotations(node)
         return _Function(node, self.sites, self.owner, self.outer | self.variables).function() if is_capturable(node) else node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
@@ -330,10 +324,6 @@ class _Function(ast.NodeTransformer):
             return self.store(targets[0], value, node)
         name = self.temporary()
         return [assign(name, value), *(s for target in targets for s in self.store(target, load(name), node))]
-
-    def temporary(self) -> str:
-        self.temporaries += 1
-        return f"value{self.temporaries}@"
 
     def store(self, target: ast.expr, value: ast.expr, node: Any) -> list[ast.stmt]:
         """The statements that assign a value to a target."""
@@ -414,10 +404,6 @@ class _Function(ast.NodeTransformer):
             assign(place, self.index(target.slice)),
             *self.store_item(target.value, load(place), new, node),
         ]
-
-    def mangled(self, name: str) -> str:
-        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
-        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
 
     # -- expressions
 
@@ -521,19 +507,11 @@ class _Function(ast.NodeTransformer):
         self.in_lambda -= 1
         return node
 
-    def visit_defaults(self, arguments: ast.arguments) -> None:
-        arguments.defaults = [self.visit(d) for d in arguments.defaults]
-        arguments.kw_defaults = [self.visit(d) if d is not None else None for d in arguments.kw_defaults]
-
     def new_container(self, node: Any) -> Any:
         self.generic_visit(node)
         return at(helper("fresh", node), node) if isinstance(getattr(node, "ctx", ast.Load()), ast.Load) else node
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = new_container
-
-
-def _nothing() -> ast.arguments:
-    return ast.arguments([], [], None, [], [], None, [])
 
 
 def _loop_facts(note: Note) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,21 +125,30 @@ def _has_tracer(x: Any) -> bool:
     return isinstance(x, Tracer) or (isinstance(x, list | tuple) and any(map(_has_tracer, x)))
 
 
-_OPERATORS = {
-    "Add": (operator.add, operator.iadd),
-    "Sub": (operator.sub, operator.isub),
-    "Mult": (operator.mul, operator.imul),
-    "MatMult": (operator.matmul, operator.imatmul),
-    "Div": (operator.truediv, operator.itruediv),
-    "FloorDiv": (operator.floordiv, operator.ifloordiv),
-    "Mod": (operator.mod, operator.imod),
-    "Pow": (operator.pow, operator.ipow),
-    "LShift": (operator.lshift, operator.ilshift),
-    "RShift": (operator.rshift, operator.irshift),
-    "BitOr": (operator.or_, operator.ior),
-    "BitXor": (operator.xor, operator.ixor),
-    "BitAnd": (operator.and_, operator.iand),
+class Operator(NamedTuple):
+    """What `x + y` and `x += y` call."""
+
+    symbol: str
+    plain: Callable[[Any, Any], Any]
+    in_place: Callable[[Any, Any], Any]
+
+
+OPERATORS = {
+    "Add": Operator("+", operator.add, operator.iadd),
+    "Sub": Operator("-", operator.sub, operator.isub),
+    "Mult": Operator("*", operator.mul, operator.imul),
+    "MatMult": Operator("@", operator.matmul, operator.imatmul),
+    "Div": Operator("/", operator.truediv, operator.itruediv),
+    "FloorDiv": Operator("//", operator.floordiv, operator.ifloordiv),
+    "Mod": Operator("%", operator.mod, operator.imod),
+    "Pow": Operator("**", operator.pow, operator.ipow),
+    "LShift": Operator("<<", operator.lshift, operator.ilshift),
+    "RShift": Operator(">>", operator.rshift, operator.irshift),
+    "BitOr": Operator("|", operator.or_, operator.ior),
+    "BitXor": Operator("^", operator.xor, operator.ixor),
+    "BitAnd": Operator("&", operator.and_, operator.iand),
 }
+"""Python's operators of two operands by the names of their nodes."""
 
 
 def augment(
@@ -149,7 +158,7 @@ def augment(
 
     `x` is a variable, or an attribute or item, of `owner`, where it is assigned after this.
     """
-    plain, in_place = _OPERATORS[operation]
+    _, plain, in_place = OPERATORS[operation]
     if not _is_replaced(x, value):
         if isinstance(x, list | set | dict | bytearray):
             restructured(x, "augmented assignment")

@@ -7,7 +7,7 @@ import copy
 from types import CodeType, FunctionType
 
 from ..capture import source
-from ..capture.codes import code_inside, function_node
+from ..capture.codes import code_inside, definition
 from ..capture.names import local_names
 from .instrument import HOOKS, instrumented, never, only_assigned
 from .signals import GraphBreak
@@ -37,11 +37,8 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
     found = source.find(function)
     if found is None:
         return GraphBreak(f"{name}() has no source to be read", "define it in a file")
-    node = found.node
-    if isinstance(node, ast.Lambda):
-        body = ast.copy_location(ast.Return(node.body), node.body)
-        node = ast.copy_location(function_node("lambda_", node.args, [body]), node)
-    if not isinstance(node, ast.FunctionDef):
+    node = definition(found.node)
+    if node is None:
         return GraphBreak(f"{name}() is a coroutine")
     names = local_names(node)[1]
     if not only_assigned(ast.Module(node.body, []), names.global_ | names.nonlocal_):
@@ -49,9 +46,6 @@ def _instrumented(function: FunctionType) -> CodeType | GraphBreak:
     refused = never(node.body)
     if refused is not None:
         return GraphBreak(f"{name}(), line {getattr(refused[0], 'lineno', '?')}: {refused[1]}", refused[2])
-    node.decorator_list = []
-    node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
-    node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
     return compiled_code(node, found.file, found.owner, code.co_freevars, code.co_name)
 
 

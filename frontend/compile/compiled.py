@@ -15,14 +15,14 @@ from typing import Any
 
 from ...errors import CheckError, GraphBreakError, LaminaError, RecompileError
 from ..capture import convert, source
-from ..capture.codes import function_node
+from ..capture.codes import definition, function_node, positional
 from ..functions import is_staging
 from ..jit import JitBase
 from ..locations import is_ours, placed
 from .guards import MISS
 from .regions import FALLBACK, Mark, Place, Region, Source
 from .signals import GraphBreak
-from .split import NOTHING, ROUTE, Splitter, code_of, place_of, plain_arguments
+from .split import NOTHING, ROUTE, Splitter, code_of, place_of
 
 LIMIT = 8
 _SPLIT: Any = object()
@@ -150,17 +150,8 @@ class Compiled:
             self.run = function
             return
         self.class_name = found.owner
-        node: Any = found.node
-        if isinstance(node, ast.Lambda):
-            body = ast.copy_location(ast.Return(node.body), node.body)
-            node = ast.copy_location(ast.FunctionDef("lambda_", node.args, [body], [], None), node)
-            node.type_params = []
-        node.decorator_list, node.returns = [], None
-        for argument in ast.walk(node.args):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
-        node.args.defaults = [ast.copy_location(ast.Constant(None), d) for d in node.args.defaults]
-        node.args.kw_defaults = [d and ast.copy_location(ast.Constant(None), d) for d in node.args.kw_defaults]
+        node = definition(found.node)
+        assert node is not None, "no coroutine, as its flags say"
         splitter = Splitter(node, self.class_name, found.file, code.co_freevars, self.marks, self)
         made = splitter.function()
         self._keep(splitter)
@@ -248,7 +239,7 @@ class Compiled:
     def _rest(self, found: Source) -> FunctionType:
         """What a region has become, as a function: so the call that finds a break goes on in the regions behind it."""
         self._make()
-        node = function_node(found.name, plain_arguments(found.parameters), [*found.declarations, *found.statements])
+        node = function_node(found.name, positional(*found.parameters), [*found.declarations, *found.statements])
         splitter = Splitter(node, self.class_name, found.file, self.function.__code__.co_freevars, self.marks, self)
         made = splitter.rest(found)
         known = {r.source.key: r for r in self.regions}

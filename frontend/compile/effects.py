@@ -319,11 +319,6 @@ class Effects:
         self.add(Code(f"del {changes.path.code}[{index}]"))
         return value
 
-    def _list_clear(self, owner: Any) -> None:
-        made, changes = self.whole(owner), self.begun(owner)
-        made.clear()
-        self.add(Code(f"{changes.path.code}.clear()"))
-
     def _list_reverse(self, owner: Any) -> None:
         made, changes = self.whole(owner), self.begun(owner)
         made.reverse()
@@ -354,10 +349,12 @@ class Effects:
         self.delete_item(owner, key)
         return value
 
-    def _dict_clear(self, owner: Any) -> None:
+    def _clear(self, owner: Any) -> None:
         made, changes = self.whole(owner), self.begun(owner)
         made.clear()
         self.add(Code(f"{changes.path.code}.clear()"))
+
+    _list_clear = _dict_clear = _clear
 
     def _deque_append(self, owner: Any, value: Any) -> None:
         self.add(Code(f"{self.begun(owner).path.code}.append("), value, Code(")"))  # nothing reads it in a region

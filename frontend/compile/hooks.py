@@ -5,30 +5,24 @@ from __future__ import annotations
 
 import builtins
 import enum
-import operator
 import types
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..capture import writes
 from ..capture.branches import compare, not_
+from ..capture.writes import OPERATORS
 from ..effects import check
 from ..numpy import namespace as lnp
 from ..tracer import Tracer, asked
 from .effects import MISSING
 from .guards import Path
-from .numbers import SYMBOLS, Number, as_argument
+from .numbers import Number, as_argument
 from .numbers import known as known_number
 from .reading import CONTAINERS, Leaf, Reading
 from .signals import LIBRARIES, VALUES, GraphBreak, SourceError, is_users
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "MatMult": operator.matmul, "Div": operator.truediv,
-    "FloorDiv": operator.floordiv, "Mod": operator.mod, "Pow": operator.pow, "LShift": operator.lshift,
-    "RShift": operator.rshift, "BitOr": operator.or_, "BitXor": operator.xor, "BitAnd": operator.and_,
-}  # fmt: skip
 _DEFINED = (
     "__add__ __radd__ __sub__ __mul__ __rmul__ __truediv__ __matmul__ __pow__ __neg__ __lt__ __gt__ __le__ __ge__ "
     "__contains__ __format__ __str__"
@@ -310,10 +304,10 @@ class Hooks:
             if operation in ("Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow"):
                 a, b = (int(x) if type(x) is bool else x for x in (a, b))
             if operation in ("Div", "FloorDiv", "Mod", "Pow") and not _is_quotient(operation, a, b):  # may raise
-                self.reading.number(f"`{SYMBOLS[operation]}`", a, b)
+                self.reading.number(f"`{OPERATORS[operation].symbol}`", a, b)
             if all(type(x) is int or (isinstance(x, Tracer) and x.dtype.kind == "i") for x in (a, b)):
-                self.reading.number(f"`{SYMBOLS[operation]}`", a, b)  # may leave int64
-        return _OPERATORS[operation](a, b)
+                self.reading.number(f"`{OPERATORS[operation].symbol}`", a, b)  # may leave int64
+        return OPERATORS[operation].plain(a, b)
 
     # -- changes
 

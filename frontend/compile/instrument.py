@@ -14,9 +14,9 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from ..capture.codes import Rewriter, assign, load, placed, without_annotations
 from ..capture.names import local_names, names_of, own_nodes, parameters
 from ..capture.rewrite import HOOKS
-from ..capture.source import Function
 
 _NEVER: dict[type, tuple[str, str]] = {
     ast.TryStar: ("try", "move what computes out of it, or into a function of its own"),
@@ -83,10 +83,6 @@ def _is_simple(target: ast.expr) -> bool:
     return all(isinstance(n, ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context) for n in ast.walk(target))
 
 
-def load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
 def hook(name: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(load(HOOKS), name, ast.Load()), list(args), [])
 
@@ -104,20 +100,16 @@ def instrumented(node: ast.FunctionDef, owner: str | None, declared: set[str]) -
     visitor.declared = (names.global_ | names.nonlocal_ | declared) - {*parameters(node)}
     visitor.scopes.append(own - declared)
     node.body = visitor.block(node.body)
-    node.returns = None
-    for argument in ast.walk(node.args):
-        if isinstance(argument, ast.arg):
-            argument.annotation = None
+    without_annotations(node)
     return ast.fix_missing_locations(node)
 
 
-class _Instrument(ast.NodeTransformer):
+class _Instrument(Rewriter):
     def __init__(self, owner: str | None):
-        self.owner = owner
+        super().__init__(owner, "v")
         self.scopes: list[set[str]] = []
         self.declared: set[str] = set()
         """Variables of the module and of functions around that are assigned."""
-        self.temporaries = 0
 
     def visit(self, node: ast.AST) -> Any:
         new = super().visit(node)
@@ -139,28 +131,22 @@ class _Instrument(ast.NodeTransformer):
     # -- scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
-        self._defaults(node.args)
+        self.visit_defaults(node.args)
         own, names = local_names(node)
         self.scopes.append(own)
         declared, self.declared = self.declared, names.global_
-        node.body, node.returns = self.block(node.body), None
+        node.body = self.block(node.body)
         self.declared = declared
         self.scopes.pop()
-        for argument in ast.walk(node.args):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
+        without_annotations(node)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        self._defaults(node.args)
+        self.visit_defaults(node.args)
         self.scopes.append(set(parameters(node)))
         node.body = self.visit(node.body)
         self.scopes.pop()
         return node
-
-    def _defaults(self, arguments: ast.arguments) -> None:
-        arguments.defaults = [self.visit(d) for d in arguments.defaults]
-        arguments.kw_defaults = [self.visit(d) if d is not None else None for d in arguments.kw_defaults]
 
     def _comprehension(self, node: Any) -> Any:
         targets = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
@@ -198,22 +184,18 @@ class _Instrument(ast.NodeTransformer):
             return ast.copy_location(ast.Name(stores[-1][1], ast.Store()), target)
         return target
 
-    def temporary(self) -> str:
-        self.temporaries += 1
-        return f"v{self.temporaries}@"
-
     def held(self, node: ast.expr, out: list[ast.stmt]) -> ast.expr:
         """An expression that is evaluated once."""
         if isinstance(node, ast.Name | ast.Constant) or not own_nodes([node], (ast.Call, ast.NamedExpr)):
             return node
         name = self.temporary()
-        out.append(_placed(_assigned(name, self.visit(copy.deepcopy(node))), node))
+        out.append(placed(assign(name, self.visit(copy.deepcopy(node))), node))
         return ast.copy_location(load(name), node)
 
     def store(self, target: Any, value: ast.expr) -> list[ast.stmt]:
         """The assignment of a value to an attribute, item or variable that may be seen outside."""
         if isinstance(target, ast.Name):
-            return [_placed(ast.Expr(hook("rebind", ast.Constant(target.id), value)), target)]
+            return [placed(ast.Expr(hook("rebind", ast.Constant(target.id), value)), target)]
         out: list[ast.stmt] = []
         target.value = self.held(target.value, out)
         owner = self.visit(_as_load(copy.deepcopy(target.value)))
@@ -224,14 +206,14 @@ class _Instrument(ast.NodeTransformer):
         else:
             test = hook("set_attribute", owner, ast.Constant(self.mangled(target.attr)), copy.deepcopy(value))
         plain = ast.Assign([self.target(target)], copy.deepcopy(value))
-        return [*out, _placed(ast.If(ast.UnaryOp(ast.Not(), test), [plain], []), target)]
+        return [*out, placed(ast.If(ast.UnaryOp(ast.Not(), test), [plain], []), target)]
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         out: list[ast.stmt] = []
         for target in node.targets:
             if isinstance(target, ast.Subscript):
                 call = hook("delete_item", self.visit(_as_load(target.value)), self.index(target.slice))
-                out.append(_placed(ast.Expr(call), target))
+                out.append(placed(ast.Expr(call), target))
         return out
 
     def visit_Global(self, node: ast.Global | ast.Nonlocal) -> Any:
@@ -254,18 +236,18 @@ class _Instrument(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             old = hook("name", ast.Constant(target.id))
             new = hook("updated", operation, old, hook("operand", self.visit(node.value)))
-            return [_placed(s, node) for s in (_assigned(value, new), *self.store(target, load(value)))]
+            return [placed(s, node) for s in (assign(value, new), *self.store(target, load(value)))]
         target.value = self.held(target.value, out)
         if isinstance(target, ast.Subscript):
             target.slice = self.held(target.slice, out)
         owner = self.visit(_as_load(copy.deepcopy(target.value)))
         old = self.visit(_as_load(copy.deepcopy(target)))
         new = hook("updated", operation, old, hook("operand", self.visit(copy.deepcopy(node.value))))
-        outside = [_assigned(value, new), *self.store(copy.deepcopy(target), load(value))]
+        outside = [assign(value, new), *self.store(copy.deepcopy(target), load(value))]
         key: list[ast.expr] = [self.index(copy.deepcopy(target.slice))] if isinstance(target, ast.Subscript) else []
         check = [ast.Expr(hook("changed", copy.deepcopy(owner), *key)), ast.Expr(hook("augmented", copy.deepcopy(old)))]
         inside = ast.AugAssign(self.target(target), node.op, hook("operand", self.visit(node.value)))
-        return [*out, _placed(ast.If(hook("is_known", owner), outside, [*check, inside]), node)]
+        return [*out, placed(ast.If(hook("is_known", owner), outside, [*check, inside]), node)]
 
     def target(self, target: Any) -> Any:
         """A target with hooks in its subscripts; its base is not one that hooks know, as `checks` makes sure."""
@@ -314,8 +296,8 @@ class _Instrument(ast.NodeTransformer):
         patterns = [n for case in node.cases for n in ast.walk(case.pattern)]
         classes = [n.cls for n in patterns if isinstance(n, ast.MatchClass)]
         read = [n.value for n in patterns if isinstance(n, ast.MatchValue) and isinstance(n.value, ast.Attribute)]
-        guards = [_placed(ast.Expr(self.visit(copy.deepcopy(n))), n) for n in (*classes, *read)]
-        node.subject = _placed(hook("subject", self.visit(node.subject), ast.Constant(bool(classes))), node.subject)
+        guards = [placed(ast.Expr(self.visit(copy.deepcopy(n))), n) for n in (*classes, *read)]
+        node.subject = placed(hook("subject", self.visit(node.subject), ast.Constant(bool(classes))), node.subject)
         for case in node.cases:
             case.guard = self.truth(case.guard) if case.guard is not None else None
             case.body = self.block(case.body)
@@ -338,10 +320,6 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         return hook("attribute", self.visit(node.value), ast.Constant(self.mangled(node.attr)))
-
-    def mangled(self, name: str) -> str:
-        is_private = self.owner is not None and name.startswith("__") and not name.endswith("__")
-        return f"_{(self.owner or '').lstrip('_')}{name}" if is_private else name
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         return hook("item", self.visit(node.value), self.index(node.slice))
@@ -415,21 +393,9 @@ class _Instrument(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        node.value = _placed(hook("text", self.visit(node.value)), node)
+        node.value = placed(hook("text", self.visit(node.value)), node)
         node.format_spec = self.visit(node.format_spec) if node.format_spec else None
         return node
-
-
-def _assigned(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _placed(node: Any, place: ast.AST) -> Any:
-    """A tree whose nodes without a place stand where another one does."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.expr | ast.stmt) and not hasattr(one, "lineno"):
-            ast.copy_location(one, place)
-    return node
 
 
 def _as_load(node: ast.expr) -> ast.expr:
@@ -437,8 +403,3 @@ def _as_load(node: ast.expr) -> ast.expr:
         if hasattr(one, "ctx"):
             one.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
     return node
-
-
-def is_called(node: Function) -> bool:
-    """Whether a function has anything that could become an operation."""
-    return bool(own_nodes(node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare)))

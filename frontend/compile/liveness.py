@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ..capture.names import names_of
+from ..capture.jumps import jumps_out
+from ..capture.names import names_of, own_nodes
 
 
 def bound(nodes: ast.AST | Sequence[ast.AST]) -> set[str]:
@@ -98,19 +99,6 @@ def _ends(statements: Sequence[ast.stmt]) -> bool:
     return bool(statements) and isinstance(statements[-1], ast.Return | ast.Raise | ast.Break | ast.Continue)
 
 
-def jumps(node: ast.AST, loops: int = 0) -> bool:
+def jumps(node: ast.AST) -> bool:
     """Whether a statement leaves the statements around it: by return, or by break or continue of a loop outside of it."""
-    if isinstance(node, ast.Return):
-        return True
-    if isinstance(node, ast.Break | ast.Continue):
-        return loops == 0
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-        return False
-    inner = loops + isinstance(node, ast.For | ast.While)
-    orelse = getattr(node, "orelse", []) if isinstance(node, ast.For | ast.While) else []
-    return any(jumps(child, loops if child in orelse else inner) for child in ast.iter_child_nodes(node))
-
-
-def returns(node: ast.AST) -> bool:
-    """Whether a statement has a `return` of its own function, or a jump out of it."""
-    return jumps(node)
+    return bool(own_nodes([node], ast.Return)) or jumps_out(node, ast.Break | ast.Continue)

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..capture.writes import OPERATORS
 from ..tracer import Tracer
 from .guards import Path, short
 
 if TYPE_CHECKING:
     from .reading import Reading
 
-SYMBOLS = {
-    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "MatMult": "@", "Pow": "**", "LShift": "<<",
-    "RShift": ">>", "BitOr": "|", "BitXor": "^", "BitAnd": "&",
-}  # fmt: skip
 _COMPUTED = {"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod"}
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -53,12 +50,12 @@ class Number:
 
     def computed(self, operation: str, other: Any, swapped: bool = False) -> Any:
         """`self + other` and the like, `other + self` if swapped. Other operations than those of arithmetic need the value."""
-        symbol = SYMBOLS[operation]
+        symbol, compute, _ = OPERATORS[operation]
         a, b = _parts(other if swapped else self), _parts(self if swapped else other)
         if operation not in _COMPUTED or type(a[0]) not in (int, float) or type(b[0]) not in (int, float):
             first, second = known(other if swapped else self), known(self if swapped else other)
-            return getattr(operator, _NAMES[operation])(first, second)
-        value = getattr(operator, _NAMES[operation])(a[0], b[0])
+            return compute(first, second)
+        value = compute(a[0], b[0])
         path = self.reading.guards.path(f"({a[1]} {symbol} {b[1]})", f"({a[2]} {symbol} {b[2]})")
         return Number(self.reading, path, value, (*a[3], *b[3]))
 
@@ -141,12 +138,6 @@ class Number:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.known(), dtype)
-
-
-_NAMES = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "MatMult": "matmul",
-    "Pow": "pow", "LShift": "lshift", "RShift": "rshift", "BitOr": "or_", "BitXor": "xor", "BitAnd": "and_",
-}  # fmt: skip
 
 
 def _parts(x: Any) -> tuple[Any, str, str, tuple[str, ...]]:

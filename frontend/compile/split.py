@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from ..capture.codes import code_inside, function_node
+from ..capture.codes import code_inside, function_node, load, placed, positional
 from ..capture.names import local_names, own_nodes
 from .code import compiled_code
-from .instrument import load, never, only_assigned
+from .instrument import never, only_assigned
 from .liveness import bound, jumps, needs, read_first, surely_bound, unbound
 from .regions import Mark, Place, Region, Source
 
@@ -95,16 +95,16 @@ class Splitter:
         self.read(statements)
         body = self.block(statements, {*(source.outputs or ())}, {*source.parameters}, is_returning)
         if source.outputs is not None:
-            body.append(_at(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
-        made = function_node(source.name, plain_arguments(source.parameters), [*source.declarations, *body])
-        return ast.fix_missing_locations(_at(made, source.statements[0]))
+            body.append(placed(ast.Return(ast.Tuple([load(n) for n in source.outputs], ast.Load())), source.statements[-1]))
+        made = function_node(source.name, positional(*source.parameters), [*source.declarations, *body])
+        return ast.fix_missing_locations(placed(made, source.statements[0]))
 
     def function(self) -> ast.FunctionDef:
         node = self.node
         first = next((n.arg for n in (*node.args.posonlyargs, *node.args.args)), None)
         for call in own_nodes(node, ast.Call):
             if isinstance(call.func, ast.Name) and call.func.id == "super" and not call.args and first is not None:
-                call.args = [_at(load("__class__"), call), _at(load(first), call)]  # in any function it is called in
+                call.args = [placed(load("__class__"), call), placed(load(first), call)]  # in any function it is called in
         self.read(node.body)
         own, _ = local_names(node)
         sure = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
@@ -240,7 +240,7 @@ class Splitter:
             return self.stored("region", node, before) if store and _computes(node) else node
         if not isinstance(node, _STRICT) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
             return node
-        is_here = any(b is node for b in breaks) or (never(node) is not None and self._is_by_name(node))
+        is_here = any(b is node for b in breaks)
         last = max((k for k, child in enumerate(_children(node)) if self.broken(child)), default=-1)
         for k, child in enumerate(_children(node)):
             is_function = isinstance(node, ast.Call) and child is node.func
@@ -262,10 +262,6 @@ class Splitter:
         if is_here and not inline:
             return self.stored("python", node, before)
         return node
-
-    def _is_by_name(self, node: ast.expr) -> bool:
-        found = never(node)
-        return found is not None and found[0] is node
 
     def broken(self, node: ast.AST) -> list[ast.AST]:
         found = self.marked(node)
@@ -310,11 +306,11 @@ class Splitter:
             place_of(n): isinstance(n, ast.stmt) for s in statements for n in ast.walk(s) if isinstance(n, ast.expr | ast.stmt)
         }
         if outputs is not None:
-            body.append(_at(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
+            body.append(placed(ast.Return(ast.Tuple([load(n) for n in outputs], ast.Load())), last))
         lines = min(s.lineno for s in statements), max(s.end_lineno or s.lineno for s in statements)
         name = self.compiled.__name__
-        made = function_node(name if name.isidentifier() else "lambda_", plain_arguments(parameters), body)
-        code = compiled_code(_at(made, first), self.file, self.owner, self.free, name, self.declared)
+        made = function_node(name if name.isidentifier() else "lambda_", positional(*parameters), body)
+        code = compiled_code(placed(made, first), self.file, self.owner, self.free, name, self.declared)
         last_bound = {n: place_of(s) for s in statements for n in bound(s)}
         self.regions.append(
             Region(
@@ -354,7 +350,7 @@ class Splitter:
         test = ast.Compare(load(result), [ast.IsNot()], [load(NOTHING)])
         sure |= surely_bound(statements)
         python = [self.python(copy.deepcopy(s)) for s in statements]
-        return [_at(store, first), _at(ast.If(test, [_at(t, first) for t in taken], python), first)]
+        return [placed(store, first), placed(ast.If(test, [placed(t, first) for t in taken], python), first)]
 
     def python(self, statement: ast.stmt) -> ast.stmt:
         """A statement that Python runs; functions that it calls are compiled."""
@@ -378,9 +374,9 @@ class Splitter:
             elif _computes_calls(node.test) and not node.orelse and never(node.test) is None:
                 before: list[tuple[str, ast.stmt]] = []
                 test = self.lifted(node.test, before, True)
-                stop = _at(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.test)
+                stop = placed(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.test)
                 head = [*(s for _, s in before), stop]
-                node.test = _at(ast.Constant(True), node.test)
+                node.test = placed(ast.Constant(True), node.test)
                 node.body = self.block([*head, *node.body], around, inside, False)
                 return [node]
             else:
@@ -420,24 +416,13 @@ class _Route(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
         if not (isinstance(node.func, ast.Name) and node.func.id in _UNROUTED):
-            node.func = _at(ast.Call(load(ROUTE), [node.func], []), node.func)
+            node.func = placed(ast.Call(load(ROUTE), [node.func], []), node.func)
         return node
 
     def visit_FunctionDef(self, node: Any) -> Any:
         return node
 
     visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = visit_FunctionDef
-
-
-def _at(node: Any, place: Any) -> Any:
-    for one in ast.walk(node):
-        if isinstance(one, ast.expr | ast.stmt | ast.arg) and not hasattr(one, "lineno"):
-            ast.copy_location(one, place)
-    return node
-
-
-def plain_arguments(names: Sequence[str]) -> ast.arguments:
-    return ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
 
 
 def _children(node: ast.expr) -> list[Any]:
@@ -491,6 +476,6 @@ def _computes_calls(node: ast.AST) -> bool:
 
 def code_of(node: ast.FunctionDef, file: str, free: Sequence[str], names: Sequence[str], name: str) -> CodeType:
     """The code of the function that runs, inside of one that has the variables it closes over."""
-    uses = [_at(ast.Expr(load(n)), node) for n in names]
+    uses = [placed(ast.Expr(load(n)), node) for n in names]
     node.body = [*node.body] if not uses else [ast.copy_location(ast.If(ast.Constant(False), uses, []), node), *node.body]
     return code_inside(node, (*free, *names), file).replace(co_name=name)

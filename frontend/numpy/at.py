@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import DTypeError, ShapeError, TracingError
 from ...runtime import array
 from ..define_by_run.eager import api
-from ..moves import broadcast_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
+from ..moves import broadcast_tracer, full_like_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
 from ..promotion import BOOL, FLOAT64, is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import build, concrete_array, lift, lift_as
@@ -169,19 +169,15 @@ def _floats(x: Any, what: str) -> Tracer:
 @api
 def _divide(x: Any, index: Any, values: Any, mode: str | None) -> Any:
     x = _floats(x, "divide")
-    return build("div", x, _update(_like(x, 1), index, values, "mul", mode))
+    return build("div", x, _update(full_like_tracer(x, 1), index, values, "mul", mode))
 
 
 @api
 def _power(x: Any, index: Any, values: Any, mode: str | None) -> Any:
     x = _floats(x, "power")
-    exponents = _update(_like(x, 1), index, values, "mul", mode)
+    exponents = _update(full_like_tracer(x, 1), index, values, "mul", mode)
     chosen = _update(broadcast_tracer(lift(np.False_), x.shape), index, True, "set", mode)
     return build("select", chosen, build("pow", x, exponents), x)
-
-
-def _like(x: Tracer, value: int) -> Tracer:
-    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
 
 
 def _slices(x: Tracer, parts: Sequence[Any]) -> list[tuple[slice, int]]:
@@ -235,7 +231,10 @@ def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Trac
     at = sorted(indices)
     given = common_points([indices[d] for d in at])
     if mode == "clip":
-        given = [build("min", build("max", i, _like(i, 0)), _like(i, shape[d] - 1)) for i, d in zip(given, at, strict=True)]
+        given = [
+            build("min", build("max", i, full_like_tracer(i, 0)), full_like_tracer(i, shape[d] - 1))
+            for i, d in zip(given, at, strict=True)
+        ]
     return build("scatter", x, values, *given, kind=kind, at=tuple(at))
 
 
@@ -346,7 +345,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -
     x = lift(data)
     x = x if x.dtype.kind == "f" else lift_as(x, FLOAT64)
     total = _segments(x, segment_ids, num_segments, None, "segment_mean", "add", 0)
-    ones = broadcast_tracer(lift_as(1, x.dtype), x.shape)
+    ones = full_like_tracer(x, 1)
     return build("div", total, _segments(ones, segment_ids, num_segments, None, "segment_mean", "add", 0))
 
 
@@ -381,7 +380,7 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any, allow_negative_indice
     if not at:
         return update
     inside = [
-        build("min", build("max", i, _like(i, 0)), _like(i, x.shape[d] - update.shape[d]))
+        build("min", build("max", i, full_like_tracer(i, 0)), full_like_tracer(i, x.shape[d] - update.shape[d]))
         for i, d in zip(indices, at, strict=True)
     ]
     return build("scatter", x, update, *inside, kind="set", at=at, window=tuple(update.shape[d] for d in at))
@@ -409,5 +408,5 @@ def _block(
         if start.ndim or not is_integer_dtype(start.dtype):
             raise DTypeError(f"{name}: a start must be an integer, got {start!r}")
         start = as_index(start)
-        indices.append(counted(start, x.shape[d], d) if wraps[d] else build("max", start, _like(start, 0)))
+        indices.append(counted(start, x.shape[d], d) if wraps[d] else build("max", start, full_like_tracer(start, 0)))
     return at, indices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -154,10 +154,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Replaced elements
-
-
-def _cannot(message: str) -> NoReturn:
-    raise TracingError(message)
 
 
 @changing

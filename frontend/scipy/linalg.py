@@ -110,10 +110,47 @@ def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False, con
 def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, eigvals: Any = None, type: int = 1) -> Any:
     """`scipy.linalg.eigh`: eigenvalues, ascending, and eigenvectors of what the lower triangle, or the upper one, says.
 
+    With a positive definite `b`, of the generalized problem, by Cholesky's factor `L` of `b` (Golub and Van Loan, Matrix
+    Computations, 8.7): with type 1 of `a v = w b v`, with 2 of `a b v = w v`, with 3 of `b a v = w v`. The vectors are such
+    that `v^H b v = 1`, with type 3 that `v^H b^-1 v = 1`.
+
+    Args:
+        a: Hermitian, `tensor[..., n, n]`, a float or complex type.
+        b: positive definite, as `a`; the identity if None.
+        eigvals: the first and last of the values to give, counted from 0; all if None.
+
     Raises:
-        NotImplementedError: `b`, `eigvals`, or another `type`: the generalized problem, or a part of the values.
+        ValueError: another `type` than 1, 2, 3, or `eigvals` that are not two numbers from 0 to n - 1 in their order.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.scipy.linalg.eigh(np.diag([8.0, 3.0]), np.diag([2.0, 3.0]), eigvals_only=True)
+    array([1., 4.])
     """
-    if b is not None or eigvals is not None or type != 1:
-        raise NotImplementedError("eigh of two matrices, or of a part of the eigenvalues: use solve_triangular and cholesky")
-    values, vectors = linalg.eigh(a, UPLO="L" if lower else "U")
-    return values if eigvals_only else (values, vectors)
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh takes type 1, 2 or 3, got {type!r}")
+    chosen = _chosen(eigvals, lnp.shape(a)[-1])
+    if b is None:
+        values, vectors = linalg.eigh(a, UPLO="L" if lower else "U")
+    else:
+        factor = linalg.cholesky(_from_triangle(b, lower))
+        values, vectors = linalg.eigh(_standard(_from_triangle(a, lower), factor, is_divided=type == 1))
+        vectors = factor @ vectors if type == 3 else linalg.solve_triangular(factor, vectors, "C", lower=True)
+    return values[..., chosen] if eigvals_only else (values[..., chosen], vectors[..., chosen])
+
+
+def _chosen(eigvals: Any, n: int) -> slice:
+    """The eigenvalues from a first to a last one."""
+    if eigvals is None:
+        return slice(None)
+    first, last = eigvals
+    if not 0 <= first <= last < n:
+        raise ValueError(f"eigvals must be the first and the last of 0 to {n - 1}, got {eigvals!r}")
+    return slice(first, last + 1)
+
+
+def _standard(a: Any, factor: Any, is_divided: bool) -> Any:
+    """`L^-1 a L^-H`, or `L^H a L`: the Hermitian matrix with the eigenvalues of a problem with `b = L L^H`."""
+    if not is_divided:
+        return lnp.conj(lnp.matrix_transpose(factor)) @ a @ factor
+    half = linalg.solve_triangular(factor, a, lower=True)
+    return linalg.solve_triangular(factor, lnp.conj(lnp.matrix_transpose(half)), lower=True)

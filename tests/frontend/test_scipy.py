@@ -183,7 +183,31 @@ def test_matrices_have_the_defaults_of_scipy() -> None:
     for wrong, error in (
         (lambda: lm.scipy.linalg.qr(a, pivoting=True), ValueError),
         (lambda: lm.scipy.linalg.solve(a, b, assume_a="banded"), ValueError),
-        (lambda: lm.scipy.linalg.eigh(a, p), NotImplementedError),
+        (lambda: lm.scipy.linalg.eigh(p, type=4), ValueError),
+        (lambda: lm.scipy.linalg.eigh(p, eigvals=(1, 9)), ValueError),
     ):
         with pytest.raises(error):
             wrong()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+@pytest.mark.parametrize("type", [1, 2, 3])
+@pytest.mark.parametrize("lower", [True, False])
+def test_eigenvalues_of_two_matrices(dtype, type, lower):
+    draw = np.random.default_rng(3)
+    for n in (1, 2, 7, 33):
+        a, b = (draw.normal(size=(n, n)).astype(dtype) for _ in range(2))
+        if dtype is np.complex128:
+            a, b = a + 1j * draw.normal(size=(n, n)), b - 1j * draw.normal(size=(n, n))
+        a, b = a + a.conj().T, b @ b.conj().T + n * np.eye(n)
+        triangle = np.tril if lower else np.triu
+        values, vectors = lm.scipy.linalg.eigh(triangle(a), triangle(b), lower=lower, type=type)
+        want = scipy.linalg.eigh(a, b, eigvals_only=True, type=type)
+        np.testing.assert_allclose(values, want, rtol=1e-10, atol=1e-10)
+        left, right = {1: (a, b), 2: (a @ b, np.eye(n)), 3: (b @ a, np.eye(n))}[type]
+        np.testing.assert_allclose(left @ vectors, right @ vectors * values, atol=1e-9 * np.abs(want).max())
+        metric = np.linalg.inv(b) if type == 3 else b
+        np.testing.assert_allclose(np.conj(vectors).T @ metric @ vectors, np.eye(n), atol=1e-10)
+        some, of_some = lm.scipy.linalg.eigh(a, b, type=type, eigvals=(n // 2, n - 1))
+        np.testing.assert_allclose(some, want[n // 2 :], rtol=1e-10, atol=1e-10)
+        assert of_some.shape == (n, n - n // 2)
