@@ -53,7 +53,9 @@ def sign(z: Tracer) -> Tracer:
 
     def direction(part: Tracer, other: Tracer) -> Tracer:
         other_infinite = build("cmp", build("abs", other), inf, predicate="eq")
-        of_infinite = build("select", other_infinite, full_like_tracer(part, math.nan), _with_sign(full_like_tracer(part, 1), part))
+        of_infinite = build(
+            "select", other_infinite, full_like_tracer(part, math.nan), _with_sign(full_like_tracer(part, 1), part)
+        )
         quotient = build("select", none, zero, build("div", part, safe))
         of_finite = build("select", other_infinite, zero, quotient)
         return build("select", build("cmp", build("abs", part), inf, predicate="eq"), of_infinite, of_finite)

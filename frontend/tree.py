@@ -44,7 +44,7 @@ PyTreeDef = TreeDef
 _NOTHING: Any = object()
 
 
-def static(**options: Any) -> Any:
+def static(*, metadata: Any = None, **options: Any) -> Any:
     """`dataclasses.field` of a field that is no child: `register_dataclass` keeps it in the structure.
 
     >>> import dataclasses
@@ -56,7 +56,7 @@ def static(**options: Any) -> Any:
     >>> leaves(Layer(2.0))
     [2.0]
     """
-    return dataclasses.field(**options | {"metadata": {"static": True, **(options.get("metadata") or {})}})
+    return dataclasses.field(metadata={"static": True, **(metadata or {})}, **options)
 
 
 def reduce(
