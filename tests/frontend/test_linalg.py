@@ -357,7 +357,7 @@ def test_second_derivative_of_a_logarithm_of_a_determinant() -> None:
 ERRORS: dict[str, Any] = {
     "cholesky": (lambda: la.cholesky(np.ones((2, 3))), ShapeError, r"cholesky needs square matrices.*got shape \[2, 3\]"),
     "vector": (lambda: la.qr(np.ones(3)), ShapeError, r"qr needs matrices, the last two dims, got shape \[3\]"),
-    "mode": (lambda: la.qr(np.ones((2, 2)), "raw"), ShapeError, r"must be 'reduced', 'complete' or 'r', got 'raw'"),
+    "mode": (lambda: la.qr(np.ones((2, 2)), "full"), ShapeError, r"must be 'reduced', 'complete', 'r' or 'raw', got 'full'"),
     "rows": (lambda: la.solve(np.eye(2), np.ones(3)), ShapeError, r"solve needs as many rows on the right side.*\[2, 2\]"),
     "batch": (lambda: la.solve(np.ones((2, 2, 2)), np.ones((3, 2, 2))), ShapeError, r"leading dims do not broadcast"),
     "uplo": (lambda: la.eigh(np.eye(2), "X"), ShapeError, r"UPLO must be 'L' or 'U', got 'X'"),
