@@ -202,3 +202,24 @@ def test_names_of_lax() -> None:
         got, want = lm.tree.leaves(getattr(lm.lax, name)(*args)), jax.tree.leaves(getattr(jax.lax, name)(*args))
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, rtol=2e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cube_roots_of_all_sizes(dtype: Any) -> None:
+    info = np.finfo(dtype)
+    x = np.concatenate(
+        [spread(float(info.tiny), float(info.max), 300), 2.0 ** np.arange(info.minexp, info.maxexp, 7.0)]
+    ).astype(dtype)
+    x = np.concatenate([x, info.smallest_subnormal * np.arange(1, 40, dtype=dtype), [info.tiny, info.max, 1, 8, 27]]).astype(
+        dtype
+    )
+    found = np.asarray(lm.jit(lm.numpy.cbrt)(np.concatenate([x, -x])))
+    want = [mp.cbrt(mp.mpf(float(v))) for v in x]
+    ends = np.array([float(v) for v in want]).astype(dtype)
+    errors = [abs(mp.mpf(float(y)) - v) / float(np.spacing(e)) for y, v, e in zip(found[: x.size], want, ends, strict=True)]
+    assert max(errors) < 1.5
+    np.testing.assert_array_equal(found[x.size :], -found[: x.size])
+    special_ones = np.array([0, -0.0, np.inf, -np.inf, np.nan], dtype)
+    np.testing.assert_array_equal(
+        lm.jit(lm.numpy.cbrt)(special_ones).view(f"i{info.bits // 8}"), special_ones.view(f"i{info.bits // 8}")
+    )
