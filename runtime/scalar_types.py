@@ -26,9 +26,16 @@ class ScalarType(type):
         return cls.numpy(*args) if found is None else found
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.numpy
+        """Whatever NumPy's type is equal to: itself, the dtype that it makes, and what calls itself equal to it.
+
+        A name (`"float32"`) or a type of Python (`float`) is equal to a dtype and not to a scalar type, as in NumPy.
+        """
+        if isinstance(other, np.dtype):
+            return bool(other == cls.numpy)
+        return True if other is cls or other is cls.numpy else NotImplemented
 
     def __hash__(cls) -> int:
+        """That of NumPy's type, which differs from that of its dtype: one of them is no key for the other, as in NumPy."""
         return hash(cls.numpy)
 
     def __instancecheck__(cls, instance: object) -> bool:
