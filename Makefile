@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+EXAMPLES ?= 20
 # relative paths only: the folder may have any name, spaces included
 ifeq ($(origin PYTHON),file)
 VENV := .venv
@@ -85,10 +86,10 @@ conformance: $(VENV)/.test $(VENV)/.oracles  ## compare 1,100 small programs wit
 libraries: $(VENV)/.test $(VENV)/.libraries  ## run libraries that are written for jax on lamina, and compare with jax (LIBRARIES='with_optax')
 	nice $(BIN)/python tests/libraries/run.py $(LIBRARIES)
 
-array-api: $(VENV)/.array-api  ## run a local copy of the Array API's test suite, with its submodule: make array-api SUITE=../array-api-tests
+array-api: $(VENV)/.array-api  ## run a local copy of the Array API's tests, with its submodule: make array-api SUITE=../array-api-tests EXAMPLES=20
 	@test -d "$(SUITE)/array_api_tests" || { echo "SUITE=... names a copy of github.com/data-apis/array-api-tests" >&2; exit 1; }
 	ARRAY_API_TESTS_MODULE=lamina.numpy ARRAY_API_TESTS_VERSION=2025.12 $(BIN)/python -m pytest "$(SUITE)/array_api_tests" \
-	  --rootdir="$(SUITE)" --xfails-file="$(CURDIR)/tests/array_api_xfails.txt" -n $(JOBS) -q
+	  --rootdir="$(SUITE)" --xfails-file="$(CURDIR)/tests/array_api_xfails.txt" --max-examples=$(EXAMPLES) --disable-deadline -n $(JOBS) -q
 
 test-entry: $(VENV)/.entry  ## run the tests of native calls, which read CPython's objects
 	$(PYTEST) $(ENTRY)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType
 
+from .rounding import cast
 from .types import is_float, numpy_dtype
 
 _END = r"(?=[\[\]\s,]|$)"
@@ -129,8 +130,7 @@ def _floats(text: str, plain: bytes, element: Any) -> bytes:
     values, bits = _values(plain, np.float64)
     dtype = numpy_dtype(element)
     with np.errstate(over="ignore"):
-        # those that NumPy does not have are rounded to from f32: to odd first, so that they are rounded once
-        rounded = (values if dtype.isbuiltin == 1 else _to_odd(values)).astype(dtype)
+        rounded = cast(values, dtype)
     infinite = ~np.isfinite(rounded.astype(np.float32) if dtype.isbuiltin != 1 else rounded)
     words = rounded.view(f"<u{dtype.itemsize}")
     if infinite.any():
@@ -141,12 +141,3 @@ def _floats(text: str, plain: bytes, element: Any) -> bytes:
             raise LiteralError(_position(text, number, "float"), f"hexadecimal float does not fit {element}")
         words[number] = value
     return words.tobytes()
-
-
-def _to_odd(values: np.ndarray) -> np.ndarray:
-    """Numbers in f32, rounded to odd: toward zero, and the last bit says whether anything was lost."""
-    near = values.astype(np.float32)
-    words = near.view(np.uint32)
-    words -= (np.abs(near.astype(np.float64)) > np.abs(values)).astype(np.uint32)
-    words |= near.view(np.float32).astype(np.float64) != values
-    return near

@@ -24,7 +24,24 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
 from .dot_words import DotWordsOp
-from .types import Kind, i1, i64, integer_range, is_bool, is_float, is_unsigned, kind_of, part_of, scalar_of, vector, width_of
+from .types import (
+    Kind,
+    bf16,
+    f32,
+    f64,
+    i1,
+    i64,
+    integer_range,
+    is_bool,
+    is_float,
+    is_stored,
+    is_unsigned,
+    kind_of,
+    part_of,
+    scalar_of,
+    vector,
+    width_of,
+)
 from .types import index as index_type
 from .words import KINDS
 
@@ -233,7 +250,26 @@ class ScalarBuilder:
             return self.cmp("ne", x, self.const(0, x.type))
         if index_type in (source, element) and (is_unsigned(source) or is_unsigned(element)):
             return self.convert(self.convert(x, i64), element)
+        if is_stored(element) and is_float(element) and not is_float(source):
+            return self.convert(self._wide_float(x, element), element)
         return self.insert(_cast(source, element).create(operands=[x], result_types=[_with_element(x.type, element)]))
+
+    def _wide_float(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """Integers as floats that are rounded to `element` as they themselves are: those of more than 16 bits for bf16 are f64.
+
+        An integer beyond f32's 24 bits is an infinity in the other types. One beyond f64's 53 bits gets one bit for all below
+        those that f64 holds.
+        """
+        source = scalar_of(x.type)
+        width = width_of(source)
+        if width <= 16 or element != bf16:
+            return self.convert(x, f32)
+        if width == 64:
+            low = self.binary("and", x, self.const(0x7FF, x.type))
+            some = self.select(self.cmp("ne", low, self.const(0, x.type)), self.const(0x400, x.type), self.const(0, x.type))
+            marked = self.binary("or", self.binary("xor", x, low), some)
+            x = self.select(self.cmp("lt", self.abs(x), self.const(1 << 53, x.type)), x, marked)
+        return self.convert(x, f64)
 
     def combine(self, monoid: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """One step of a reduction by a scalar monoid."""

@@ -16,7 +16,7 @@ from .define_by_run.eager import operation
 from .moves import broadcast_tracer, full_like_tracer
 from .promotion import is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
-from .tracing import build, lift_as, operand, token
+from .tracing import build, lift_as, lift_operands, operand, token
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtyp
     args = [operand(x) for x in args]
     tokens = tuple([token(x) for x in args])
     dtypes, result = ufunc_dtypes(ufunc, tokens)
-    tracers = [lift_as(x, dtype) for x, dtype in zip(args, dtypes, strict=True)]
+    tracers = lift_operands(args, tokens, dtypes)
     shapes = [t.shape for t in tracers]
     if shapes.count(shapes[0]) < len(shapes):
         shape = broadcast_shapes(shapes)

@@ -18,8 +18,8 @@ from .tracer import Tracer
 from .tracing import Deferred, lift_as, token
 
 
-def finished(out: Any, promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The results of a function of these arguments; `promotes`: they are operands all."""
+def finished(out: Any, promotes: bool | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The results of a function of these arguments; `promotes`: they are operands all, or, None, the first one is changed."""
     stored = None
     if not _are_plain(args) or (kwargs and not _are_plain(kwargs.values())):
         stored = _stored(promotes, args, kwargs)
@@ -28,8 +28,11 @@ def finished(out: Any, promotes: bool, args: tuple[Any, ...], kwargs: Mapping[st
     return _converted(out, stored)
 
 
-def _stored(promotes: bool, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> np.dtype[Any] | None:
+def _stored(promotes: bool | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> np.dtype[Any] | None:
     """The dtype that is only stored which results are rounded to, if there is one."""
+    if promotes is None:
+        first = token(args[0]) if args and isinstance(args[0], Tracer | np.ndarray | np.generic | Deferred) else None
+        return first if isinstance(first, np.dtype) and first in STORED else None
     operands = [*_arrays(args), *_arrays(kwargs.values())]
     if not any(x.dtype in STORED for x in operands):
         return None

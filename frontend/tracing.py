@@ -17,13 +17,15 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.choose import is_direct
+from ..dialects.rounding import cast
 from ..dialects.symbolic import Size
 from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from ..runtime.dispatch import gate
 from . import tracer
 from .locations import shortened, user_location
-from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, computed, inexact
+from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, common_dtype, computed, inexact, is_float_dtype
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -189,6 +191,14 @@ class Trace:
             tracer.weak = weak
             return tracer
         return self.wrap(self.constant(array), weak)
+
+    def rounded_number(self, x: float, stored: np.dtype[Any]) -> Tracer:
+        """A Python number as a tracer of the dtype that `stored` is computed in, rounded to `stored` first."""
+        array = np.asarray(x, FLOAT64)  # as NumPy: an integer that does not fit raises OverflowError
+        if self.program is not None and self.program.is_argument(array):
+            return lift_as(lift_as(self._capture(array, array, array.dtype, array.shape), stored), computed(stored))
+        with np.errstate(over="ignore"):
+            return self.wrap(self.constant(cast(array, stored).astype(computed(stored))))
 
     def _lift_array(self, x: Any) -> Tracer:
         assert self.program is not None
@@ -445,7 +455,8 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
         return x
     if kind in (int, float) or (kind is complex and dtype.kind == "c"):
         # as NumPy: an integer that does not fit raises OverflowError
-        return trace.number(x, np.asarray(x, dtype))
+        number = cast(np.asarray(x, FLOAT64), dtype) if dtype in STORED and is_float_dtype(dtype) else np.asarray(x, dtype)
+        return trace.number(x, number)
     if isinstance(x, Size):
         return lift_as(trace.wrap(trace.builder.size(x, element_type(computed(dtype)))), dtype)
     x = trace.lift(operand(x))
@@ -455,9 +466,50 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
         raise DTypeError(f"complex numbers are not taken as {dtype}: use .real, abs(), or .astype, which drops imaginary parts")
     if x.dtype in STORED:
         x = trace.computed(x)
-    if dtype in STORED:
+    if dtype in STORED and not is_direct(element_type(x.dtype), element_type(dtype)):
         x = lift_as(x, computed(dtype))
     return x if x.dtype == dtype else trace.wrap(trace.builder.convert(x.value, element_type(dtype)))
+
+
+def lift_operands(args: Sequence[Any], tokens: Sequence[Token], dtypes: Sequence[np.dtype[Any]]) -> list[Tracer]:
+    """Operands as tracers of the dtypes in which an operation is computed.
+
+    In an operation of the user's whose common dtype is only stored, each operand is rounded to that first, as NumPy converts
+    operands: `h + 2049` of a float16 adds 2048. What functions compute for each other is not rounded.
+    """
+    stored = None
+    if any(token in STORED for token in tokens):
+        trace = current()
+        assert trace is not None
+        common = common_dtype(tokens)
+        stored = common if common in STORED and trace.depth <= 1 else None
+    if stored is None or not is_float_dtype(stored):
+        return [lift_as(x, dtype) for x, dtype in zip(args, dtypes, strict=True)]
+    return [
+        _lift_rounded(x, stored) if dtype == computed(stored) else lift_as(x, dtype)
+        for x, dtype in zip(args, dtypes, strict=True)
+    ]
+
+
+def lift_into(values: Any, target: Any, dtype: np.dtype[Any]) -> Tracer:
+    """Values that become elements of an array of the user's, in the dtype that this is computed in; rounded once to its own."""
+    trace, own = current(), token(target)
+    assert trace is not None
+    if own in STORED and isinstance(own, np.dtype) and is_float_dtype(own) and trace.depth <= 1:
+        return _lift_rounded(values, own)
+    return lift_as(values, dtype)
+
+
+def _lift_rounded(x: Any, stored: np.dtype[Any]) -> Tracer:
+    """An operand in the dtype that `stored` is computed in, rounded to `stored` where it may be no number of that."""
+    trace = current()
+    assert trace is not None
+    if type(x) in (int, float):
+        return trace.rounded_number(x, stored)
+    x = trace.lift(operand(x))
+    if x.dtype in STORED or np.can_cast(x.dtype, stored):
+        return lift_as(x, computed(stored))
+    return lift_as(lift_as(x, stored), computed(stored))
 
 
 def lift_float(x: Any) -> Tracer:

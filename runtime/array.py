@@ -8,6 +8,7 @@ from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
+from ..dialects.rounding import cast
 from ..errors import TracingError
 from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 
@@ -99,6 +100,12 @@ class Array(np.ndarray[Any, Any]):
 
     sum, prod, mean, var, std = map(_reduction, ("sum", "prod", "mean", "var", "std"))
     max, min, any, all = map(_reduction, ("max", "min", "any", "all"))
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As NumPy's, and rounded once to what ml_dtypes rounds to by way of float32."""
+        if self.dtype.itemsize >= 4 and (wanted := np.dtype(dtype)).isbuiltin == 2:
+            return np.ndarray.astype(cast(self.view(np.ndarray), wanted).view(Array), wanted, *args, **kwargs)
+        return np.ndarray.astype(self, dtype, *args, **kwargs)
 
     def block_until_ready(self) -> Array:
         """The array itself: it is there when a call returns."""

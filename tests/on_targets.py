@@ -33,6 +33,7 @@ DEPENDENT = (
     *("tests/schedules/test_default_schedule.py", "tests/schedules/test_random_schedules.py"),
     "tests/dialects/test_ops.py::test_compiled_equals_evaluate",
     *("tests/lowering", "--ignore=tests/lowering/analysis", "tests/examples", "tests/frontend/test_attention.py"),
+    "tests/frontend/test_conversions.py",
     *(f"--ignore=tests/lowering/schedule/test_{name}.py" for name in INTERPRETED),
     *(f"tests/frontend/kernel/test_{name}.py" for name in KERNELS),
 )

@@ -11,7 +11,21 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
-from ..types import COMPLEX, STORED, computed_in, element_of, i1, is_bool, is_complex, is_stored, tensor, width_of
+from ..types import (
+    COMPLEX,
+    STORED,
+    computed_in,
+    element_of,
+    f64,
+    i1,
+    index,
+    is_bool,
+    is_complex,
+    is_float,
+    is_stored,
+    tensor,
+    width_of,
+)
 from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
 from .quiet import Quiet
@@ -117,8 +131,12 @@ def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def is_direct(source: Attribute, target: Attribute) -> bool:
-    """Whether a type that is only stored, and the one that it is computed in, are converted into each other."""
-    return (is_stored(source) and computed_in(source) == target) or (is_stored(target) and computed_in(target) == source)
+    """Whether one op converts a type into another, of which at least one is only stored."""
+    if is_stored(source):
+        return target == computed_in(source) or (is_float(source) and target == f64)
+    if computed_in(target) == source:
+        return True
+    return is_float(target) and not is_bool(source) and not is_complex(source) and source != index
 
 
 @graph_op
@@ -133,7 +151,8 @@ class ConvertOp(ElementwiseOp):
 
     (C1) Operand and result have one shape.
     (C2) Types that are only stored are converted from and to the one in which they are computed: f16, bf16 and floats of 8 bits
-    from and to f32, i4 and ui4 from and to i8 and ui8, of which they keep the low bits.
+    from and to f32, i4 and ui4 from and to i8 and ui8, of which they keep the low bits. Floats also from and to f64, and from
+    integers: whatever is converted to one is rounded once, to nearest even.
     """
 
     name = "graph.convert"
@@ -150,7 +169,8 @@ class ConvertOp(ElementwiseOp):
         source, target = operands[0].element_type, results[0].element_type
         if source != target and (is_stored(source) or is_stored(target)) and not is_direct(source, target):  # C2
             stored = source if is_stored(source) else target
-            raise DTypeError(f"converts {stored} from and to {computed_in(stored)} only, got {source} to {target}")
+            others = f"{computed_in(stored)} and f64, and from integers" if is_float(stored) else f"{computed_in(stored)} only"
+            raise DTypeError(f"converts {stored} from and to {others}, got {source} to {target}")
         return (tensor(results[0].element_type, operands[0].get_shape()),)
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
+from ..rounding import cast
 from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import Derivative, Equation, GraphOp, Read, graph_op
 from .quiet import Quiet
@@ -110,12 +111,12 @@ def row(
 
 
 def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The meaning of `graph.convert`: NumPy's cast, but floats saturate at the integer range and NaN becomes 0."""
+    """The meaning of `graph.convert`: NumPy's cast, rounded once; floats saturate at the integer range, NaN becomes 0."""
     with np.errstate(all="ignore"):
         if x.dtype.kind == "c" and dtype.kind != "c":
             x = np.asarray(x != 0) if dtype.kind == "b" else np.real(x)
         if x.dtype.kind != "f" or dtype.kind not in "iu":
-            return np.asarray(x.astype(dtype))
+            return cast(x, dtype)
         limits = np.iinfo(dtype)
         truncated = np.trunc(x.astype(np.float64))
         # the largest integer is not a float: compare with the power of two above it

@@ -61,8 +61,11 @@ class EagerTrace(Trace):
         self._numbers = [x for x in numbers if type(x) is not int or abs(x) > 256]
 
     def number(self, x: complex, array: Array, weak: bool = False) -> Tracer:
-        """A number of the caller is an argument, so that calls with others are the same program; others are constants."""
-        if any(x is given for given in self._numbers):
+        """A number of the caller is an argument, so that calls with others are the same program; others are constants.
+
+        So are those of dtypes that are only stored, which arguments are not.
+        """
+        if array.dtype not in STORED and any(x is given for given in self._numbers):
             return self._input(x, array, weak)
         return self.wrap(self.constant(array), weak)
 
@@ -158,7 +161,7 @@ def forget() -> None:
 
 
 def _program(
-    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], promotes: bool | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, _Kept | None]:
     """The result, and the program that gives it if a call alike came before."""
     leaves: list[Any] = []
@@ -192,7 +195,7 @@ def _program(
 
 
 def _recorded(
-    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
+    function: Callable[..., Any], promotes: bool | None, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: Sequence[Any]
 ) -> tuple[EagerTrace, EagerProgram]:
     with EagerTrace([x for x in leaves if type(x) in NUMBERS]) as trace:
         trace.depth = 1
@@ -201,7 +204,7 @@ def _recorded(
 
 
 def _watched(
-    function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], promotes: bool | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[EagerProgram, list[_Input]] | None:
     """The program of a function that looks at no element of its arguments, but has arrays of its own; None of another one."""
     args, kwargs = _each(Watched, args), {name: _each(Watched, value) for name, value in kwargs.items()}
@@ -294,12 +297,17 @@ def operation(function: Function) -> Function:
     return _api(function, promotes=True, stage_constants=False)
 
 
+def edit(function: Function) -> Function:
+    """As `api`, for functions that change elements of their first argument: results have its dtype, whatever comes in."""
+    return _api(function, promotes=None, stage_constants=False)
+
+
 def creation(function: Function) -> Function:
     """As `api`, for functions that make arrays from sizes: while tracing they always become ops."""
     return _api(function, promotes=False, stage_constants=True)
 
 
-def _api(function: Function, promotes: bool, stage_constants: bool) -> Function:
+def _api(function: Function, promotes: bool | None, stage_constants: bool) -> Function:
     operands = lnp_out.most_operands(function)
 
     def slow(*args: Any, **kwargs: Any) -> Any:
@@ -370,7 +378,9 @@ def _serve(function: DispatchedBase, found: _Kept, args: tuple[Any, ...], kwargs
     serve(values)
 
 
-def _staged(trace: Trace, function: Callable[..., Any], promotes: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _staged(
+    trace: Trace, function: Callable[..., Any], promotes: bool | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """A call that is recorded."""
     trace.depth += 1
     try:

@@ -22,7 +22,7 @@ from ..numpy.reduce import mean, sum
 from ..numpy.ufuncs import absolute, exp, log, maximum, sqrt
 from ..promotion import FLOAT64, is_integer_dtype, result_type
 from ..tracer import Tracer
-from ..tracing import lift, lift_as, lift_float, token
+from ..tracing import lift, lift_as, lift_float, lift_operands, token
 from .namespace import softplus
 
 __all__ = [
@@ -42,9 +42,10 @@ def _reduced(losses: Any, reduction: str) -> Any:
 
 def _floats(*args: Any) -> list[Tracer]:
     """Operands of one float dtype and one shape."""
-    dtype = result_type([token(x) for x in args])
+    tokens = [token(x) for x in args]
+    dtype = result_type(tokens)
     dtype = dtype if dtype.kind == "f" else FLOAT64
-    lifted = [lift_as(x, dtype) for x in args]
+    lifted = lift_operands(args, tokens, (dtype,) * len(args))
     shape = broadcast_shapes([x.shape for x in lifted])
     return [broadcast_tracer(x, shape) for x in lifted]
 

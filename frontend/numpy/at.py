@@ -10,11 +10,11 @@ import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
 from ...runtime import array
-from ..define_by_run.eager import api
+from ..define_by_run.eager import api, edit
 from ..moves import broadcast_tracer, full_like_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
 from ..promotion import BOOL, FLOAT64, is_integer_dtype
 from ..tracer import Tracer
-from ..tracing import build, concrete_array, lift, lift_as
+from ..tracing import build, concrete_array, lift, lift_as, lift_into
 from .index import (
     NEAREST,
     as_index,
@@ -128,22 +128,22 @@ _MODES = ("drop", "fill", "clip", "promise_in_bounds")
 _READS = {"drop": "fill", "fill": "fill", "clip": NEAREST, "wrap": "wrap", "promise_in_bounds": None, None: None}
 
 
-@api
+@edit
 def _get(x: Any, index: Any, mode: str | None, fill_value: Any) -> Any:
     if mode not in _READS:
         raise ShapeError(f"mode must be one of {', '.join(_MODES)}, wrap, got {mode!r}")
     return indexed(lift(x), index, _READS[mode], fill_value)
 
 
-@api
+@edit
 def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any:
-    x = lift(x)
+    given, x = x, lift(x)
     if mode is not None and mode not in _MODES:
         raise ShapeError(f"mode must be one of {', '.join(_MODES)}, got {mode!r}")
     mode = None if mode == "promise_in_bounds" else mode  # checked where known, as without a mode
     if x.dtype == BOOL and kind in ("add", "mul"):
         raise DTypeError(f"cannot {kind} bools: convert with .astype(...)")
-    (parts, together), values = expanded(x, index), lift_as(values, x.dtype)
+    (parts, together), values = expanded(x, index), lift_into(values, given, x.dtype)
     if mode is not None:
         parts = unchecked(parts, x.shape)
     if not any(map(is_array, parts)) and all(slice_range(p, n).step == 1 for p, n in _slices(x, parts)):
@@ -151,12 +151,12 @@ def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any
     return _update_points(x, parts, together, values, kind, mode)
 
 
-@api
+@edit
 def _subtract(x: Any, index: Any, values: Any, mode: str | None) -> Any:
-    x = lift(x)
+    given, x = x, lift(x)
     if x.dtype == BOOL:
         raise DTypeError("cannot subtract bools: convert with .astype(...)")
-    return _update(x, index, build("neg", lift_as(values, x.dtype)), "add", mode)
+    return _update(x, index, build("neg", lift_into(values, given, x.dtype)), "add", mode)
 
 
 def _floats(x: Any, what: str) -> Tracer:
@@ -166,15 +166,17 @@ def _floats(x: Any, what: str) -> Tracer:
     return x
 
 
-@api
+@edit
 def _divide(x: Any, index: Any, values: Any, mode: str | None) -> Any:
-    x = _floats(x, "divide")
+    given, x = x, _floats(x, "divide")
+    values = lift_into(values, given, x.dtype)
     return build("div", x, _update(full_like_tracer(x, 1), index, values, "mul", mode))
 
 
-@api
+@edit
 def _power(x: Any, index: Any, values: Any, mode: str | None) -> Any:
-    x = _floats(x, "power")
+    given, x = x, _floats(x, "power")
+    values = lift_into(values, given, x.dtype)
     exponents = _update(full_like_tracer(x, 1), index, values, "mul", mode)
     chosen = _update(broadcast_tracer(lift(np.False_), x.shape), index, True, "set", mode)
     return build("select", chosen, build("pow", x, exponents), x)
@@ -364,7 +366,7 @@ def dynamic_slice(x: Any, starts: Any, sizes: Any, allow_negative_indices: bool 
     return build("gather", x, *indices, at=at, window=tuple(sizes[d] for d in at)) if at else x
 
 
-@api
+@edit
 def dynamic_update_slice(x: Any, update: Any, starts: Any, allow_negative_indices: bool | Sequence[bool] = True) -> Any:
     """`x` with a block replaced; starts may be traced, and are moved so that the block is inside, as in `dynamic_slice`.
 
@@ -372,8 +374,8 @@ def dynamic_update_slice(x: Any, update: Any, starts: Any, allow_negative_indice
     >>> lm.numpy.dynamic_update_slice(np.zeros(5), np.ones(2), [9])
     array([0., 0., 0., 1., 1.])
     """
-    x = lift(x)
-    update = lift_as(update, x.dtype)
+    given, x = x, lift(x)
+    update = lift_into(update, given, x.dtype)
     if update.ndim != x.ndim:
         raise ShapeError(f"dynamic_update_slice needs an update of {x.ndim} dims, got {list(update.shape)}")
     at, indices = _block(x, starts, update.shape, "dynamic_update_slice", allow_negative_indices)

@@ -14,7 +14,7 @@ from ..elementwise import broadcast_shapes, full_like_tracer
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
 from ..promotion import BOOL, INT32, canonical, result_type
 from ..tracer import Tracer
-from ..tracing import build, lift, lift_as, operand, token
+from ..tracing import build, lift, lift_as, lift_operands, operand, token
 from .complex import conjugate
 from .create import diagonal
 from .join import stack
@@ -29,13 +29,14 @@ def common_operands(*args: Any, preferred: Any = None) -> tuple[list[Tracer], np
     It is `preferred`, if given: sums are made in that dtype then, or in the common one of the operands, if that holds more.
     """
     args = tuple(operand(x) for x in args)
-    dtype = work = result_type([token(x) for x in args])
+    tokens = [token(x) for x in args]
+    dtype = work = result_type(tokens)
     if preferred is not None:
         dtype = canonical(preferred)
         work = result_type([work, dtype])
     # a product of bools says whether any pair holds: count the pairs
     work = INT32 if work == BOOL else work
-    return [lift_as(x, work) for x in args], dtype
+    return lift_operands(args, tokens, (work,) * len(args)), dtype
 
 
 def contract(

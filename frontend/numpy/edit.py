@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
-from ..define_by_run.eager import api
+from ..define_by_run.eager import api, edit
 from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
 from ..promotion import INT64, is_integer_dtype, result_type
@@ -129,7 +129,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     return take(x, kept, dim)
 
 
-@api
+@edit
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """`np.insert`: with values in front of known places.
 
@@ -157,7 +157,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 
 @changing
-@api
+@edit
 def put(a: Any, ind: Any, v: Any, mode: str | None = None) -> Any:
     """`np.put`, or with `inplace=False` as a new array: values, again and again, at indices of the flat array.
 
@@ -173,7 +173,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None) -> Any:
 
 
 @changing
-@api
+@edit
 def place(arr: Any, mask: Any, vals: Any) -> Any:
     """`np.place`, or with `inplace=False` as a new array: values, again and again, where a mask holds.
 
@@ -195,7 +195,7 @@ def place(arr: Any, mask: Any, vals: Any) -> Any:
 
 
 @changing
-@api
+@edit
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any:
     """`np.put_along_axis`, or with `inplace=False` as a new array.
 
@@ -218,7 +218,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any
 
 
 @changing
-@api
+@edit
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
     """`np.fill_diagonal`, or with `inplace=False` as a new array.
 

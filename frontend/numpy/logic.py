@@ -13,9 +13,9 @@ from .. import complex_formulas, tracer
 from ..define_by_run.eager import operation
 from ..elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
 from ..moves import broadcast_tracer
-from ..promotion import BOOL, canonical, inexact, is_complex_dtype, result_type, weak_result
+from ..promotion import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
 from ..tracer import Tracer
-from ..tracing import build, lift, lift_as, operand, token
+from ..tracing import build, lift, lift_as, lift_operands, operand, token
 from .ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 
 __all__ = [
@@ -103,7 +103,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     x, y = operand(x), operand(y)
     tokens = (token(x), token(y))
     dtype = result_type(tokens)
-    tracers = [as_bool(condition), lift_as(x, dtype), lift_as(y, dtype)]
+    tracers = [as_bool(condition), *lift_operands((x, y), tokens, (dtype, dtype))]
     shape = broadcast_shapes([t.shape for t in tracers])
     return build("select", *(broadcast_tracer(t, shape) for t in tracers), weak=weak_result(tokens))
 
@@ -113,6 +113,11 @@ def clip(a: Any, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_ma
     """`np.clip`: limited to `[min, max]`, which are also called `a_min` and `a_max`; None is no limit."""
     a = operand(a)
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    given = [operand(x) for x in (a, low, high) if x is not None]
+    tokens = [token(x) for x in given]
+    if any(each in STORED for each in tokens):
+        found = iter(lift_operands(given, tokens, (result_type(tokens),) * len(given)))
+        a, low, high = (None if x is None else next(found) for x in (a, low, high))
     if low is not None:
         a = maximum(a, low)
     return a if high is None and isinstance(a, Tracer) else lift(a) if high is None else minimum(a, high)

@@ -31,6 +31,7 @@ from numpy import (  # noqa: F401
     unsignedinteger,
 )
 
+from ...dialects.rounding import cast as _cast
 from ...errors import TracingError
 from ...runtime import array as array_class
 from ...runtime import scalar_types as _scalar_types
@@ -39,8 +40,10 @@ from .. import tracer
 from ..define_by_run import lazy as lazy  # eager.py calls it
 from ..elementwise import broadcast_shapes as _broadcast_shapes
 from ..locations import located
+from ..promotion import STORED as _STORED
 from ..promotion import canonical as _canonical
 from ..promotion import common_dtype as _common_dtype
+from ..promotion import is_float_dtype as _is_float_dtype
 from ..tracing import is_array_like as _is_array_like
 from ..tracing import is_traced as _is_traced
 from ..tracing import token as _token
@@ -209,7 +212,15 @@ def __dir__() -> list[str]:
 
 
 def _converted(x: Any, dtype: Any) -> Any:
-    return tracer.lnp.asarray(x, dtype) if _is_traced((x,)) else None
+    if _is_traced((x,)):
+        return tracer.lnp.asarray(x, dtype)
+    if dtype in _ROUNDED and isinstance(x, float | int | np.ndarray | np.generic):
+        return _cast(np.asarray(x, np.float64 if isinstance(x, int) else None), np.dtype(dtype))[()]
+    return None
+
+
+_ROUNDED = frozenset(dtype.type for dtype in _STORED if _is_float_dtype(dtype) and dtype.isbuiltin != 1)
+"""Types that ml_dtypes rounds to by way of float32."""
 
 
 _scalar_types.converted = _converted

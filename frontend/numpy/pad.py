@@ -10,11 +10,11 @@ import numpy as np
 
 from ...errors import ShapeError
 from .. import tracer
-from ..define_by_run.eager import api
+from ..define_by_run.eager import edit
 from ..moves import broadcast_tracer, concat_tracers, normalize_axis, reshape_tracer, reverse_tracer, slice_axis
 from ..promotion import FLOAT64, is_integer_dtype
 from ..tracer import Tracer
-from ..tracing import build, lift, lift_as
+from ..tracing import build, lift, lift_as, lift_into
 from .index import take
 from .shape import expand_dims
 from .ufuncs import floor, rint
@@ -76,7 +76,7 @@ def pad(
     )
 
 
-@api
+@edit
 def _padded(
     array: Any, pad_width: Any, mode: str, *, constant_values: Any, end_values: Any, stat_length: Any, reflect_type: str
 ) -> Any:
@@ -85,12 +85,12 @@ def _padded(
     if mode == "empty":
         mode, constant_values = "constant", 0
     if mode == "constant" and lift(constant_values).size == 1:
-        return _padded_by_constant(x, widths, reshape_tracer(lift_as(constant_values, x.dtype), ()))
+        return _padded_by_constant(x, widths, reshape_tracer(lift_into(constant_values, array, x.dtype), ()))
     if mode not in _MODES:
         raise ShapeError(f"pad mode must be one of empty, {', '.join(_MODES)}, got {mode!r}")
     if reflect_type not in ("even", "odd"):
         raise ShapeError(f"pad reflect_type must be 'even' or 'odd', got {reflect_type!r}")
-    constants, ends = (broadcast_tracer(lift_as(values, x.dtype), (x.ndim, 2)) for values in (constant_values, end_values))
+    constants, ends = (broadcast_tracer(lift_into(v, array, x.dtype), (x.ndim, 2)) for v in (constant_values, end_values))
     options = _Options(
         constants,
         ends,

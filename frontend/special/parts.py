@@ -11,7 +11,7 @@ from ..elementwise import broadcast_shapes, full_like_tracer, prepare
 from ..moves import broadcast_tracer
 from ..promotion import result_type
 from ..tracer import Tracer
-from ..tracing import lift_as, token
+from ..tracing import lift_operands, token
 from ..transformations.custom import custom_jvp
 
 
@@ -25,9 +25,10 @@ def floats(x: Any, y: Any) -> list[Tracer]:
 
 def float_operands(*args: Any) -> list[Tracer]:
     """Operands as floats of one dtype and shape."""
-    dtype = result_type([token(x) for x in args])
+    tokens = [token(x) for x in args]
+    dtype = result_type(tokens)
     dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    tracers = [lift_as(x, dtype) for x in args]
+    tracers = lift_operands(args, tokens, (dtype,) * len(args))
     shape = broadcast_shapes([t.shape for t in tracers])
     return [broadcast_tracer(t, shape) for t in tracers]
 

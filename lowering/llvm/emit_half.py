@@ -1,13 +1,13 @@
-"""f16 and bf16, which are only stored: their bits as i16, converted from and to f32.
+"""f16 and bf16, which are only stored: their bits as i16, converted from and to f32 and f64.
 
-Conversions to f32 are exact, those from f32 round to nearest, ties to even. Where the target has no instructions for f16,
-integer arithmetic does it (F. Giesen, "Half to float done quicker", 2012, and its inverse): LLVM would call functions that code
-loaded into a process does not have.
+Conversions to f32 are exact, those from f32 and f64 round once, to nearest, ties to even. Where the target has no instructions
+for f16, integer arithmetic does it (F. Giesen, "Half to float done quicker", 2012, and its inverse): LLVM would call functions
+that code loaded into a process does not have.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type
 from xdsl.ir import Attribute, Operation
 
 from ...codegen.text import Builder, Ty, const
@@ -42,16 +42,35 @@ def truncate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     given = e.ty(op.operands[0].type, op)
     if not is_stored(target):
         return xs[0] if given is ty else e.b.cast("fptrunc", xs[0], given, ty)
-    if not isinstance(source, Float32Type):
-        raise fail(op, f"converts {_name(source)} to {_name(target)}, which would round twice: only f32 is converted to it")
-    b = e.b
+    b, x = e.b, xs[0]
+    if isinstance(source, Float64Type):
+        x, given = _to_odd(b, x, given), given.with_elem("float")
+    elif not isinstance(source, Float32Type):
+        raise fail(op, f"converts {_name(source)} to {_name(target)}: only f32 and f64 are converted to it")
     if isinstance(target, BFloat16Type):
-        return _truncate_bf16(b, xs[0], given, ty)
+        return _truncate_bf16(b, x, given, ty)
     if not isinstance(target, Float16Type):
-        return emit_narrow.truncate(b, xs[0], given, ty, emit_narrow.Format(target))
+        return emit_narrow.truncate(b, x, given, ty, emit_narrow.Format(target))
     if _has_f16(e):
-        return b.emit(f"bitcast {_half(ty)} {b.emit(f'fptrunc {given} {xs[0]} to {_half(ty)}')} to {ty}")
-    return _truncate_f16(b, xs[0], given, ty)
+        return b.emit(f"bitcast {_half(ty)} {b.emit(f'fptrunc {given} {x} to {_half(ty)}')} to {ty}")
+    return _truncate_f16(b, x, given, ty)
+
+
+def _to_odd(b: Builder, x: str, double: Ty) -> str:
+    """f64 in f32, rounded to odd: toward zero, and the last bit is set where anything is lost; a NaN stays one.
+
+    Rounding that to nearest, to a type with at least two bits less, gives what one rounding of `x` gives.
+    """
+    single = double.with_elem("float")
+    bits, words = single.int, double.int
+    near = b.cast("fptrunc", x, double, single)
+    back = b.cast("fpext", near, single, double)
+    # differences of magnitudes as integers of 64 bits: masks of vectors of two widths cost shuffles
+    above = b.sub(*(b.binary("and", b.bitcast(v, double, words), const(2**63 - 1, words), words) for v in (x, back)), words)
+    toward_zero = b.cast("trunc", b.binary("ashr", above, const(63, words), words), words, bits)  # -1 where it was rounded up
+    found = b.add(b.bitcast(near, single, bits), toward_zero, bits)
+    lost = b.cast("zext", b.fcmp("one", x, back, double), double.bool, bits)
+    return b.bitcast(b.binary("or", found, lost, bits), bits, single)
 
 
 def _name(element: Attribute) -> str:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
+from ...dialects.rounding import cast
 from ...dialects.types import is_bool, numpy_dtype, scalar_of
 from ...dialects.words import KINDS
 from . import vectors
@@ -41,7 +42,7 @@ def constant(op: Any) -> Any:
 
 
 def _cast(op: Operation, x: Any) -> Any:
-    return np.asarray(x).astype(_result(op))[()]
+    return cast(np.asarray(x), _result(op))[()]
 
 
 def _truncate(op: Operation, x: Any) -> Any:

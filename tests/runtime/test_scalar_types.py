@@ -22,11 +22,20 @@ def theirs(name: str) -> type[np.generic]:
 
 
 OTHERS: list[Any] = [
-    *(getattr(np, name) for name in ("float32", "float64", "int8", "int64", "uint8", "bool_", "complex64", "longlong", "generic")),
+    *(
+        getattr(np, name)
+        for name in ("float32", "float64", "int8", "int64", "uint8", "bool_", "complex64", "longlong", "generic")
+    ),
     *(getattr(np, name) for name in ("floating", "str_", "void", "object_", "datetime64", "longdouble")),
     *(ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3),
-    *(np.dtype(name) for name in ("f2", "f4", ">f4", "f8", "i1", "i8", "q", "u1", "?", "c8", "c16", "U3", "O", "f4,i4", "M8[s]")),
-    *(np.dtype(getattr(ml_dtypes, name)) for name in ("bfloat16", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3")),
+    *(
+        np.dtype(name)
+        for name in ("f2", "f4", ">f4", "f8", "i1", "i8", "q", "u1", "?", "c8", "c16", "U3", "O", "f4,i4", "M8[s]")
+    ),
+    *(
+        np.dtype(getattr(ml_dtypes, name))
+        for name in ("bfloat16", "int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3")
+    ),
     *("float32", "f4", "<f4", "bfloat16", "", "no such dtype", float, int, bool, complex, object, str, type, None, 0, 1.0, ...),
     *(np.float32(1), (), ("f4",), [], lm.f32, lm.f64, lm.bool_),
 ]
@@ -74,7 +83,9 @@ def test_keys_of_dicts_and_sets():
 
 
 def test_types_are_still_types():
-    assert issubclass(lnp.float32, np.floating) and issubclass(np.float32, lnp.float32) and not issubclass(np.float64, lnp.float32)
+    assert (
+        issubclass(lnp.float32, np.floating) and issubclass(np.float32, lnp.float32) and not issubclass(np.float64, lnp.float32)
+    )
     assert isinstance(np.float32(1), lnp.float32) and not isinstance(np.float64(1), lnp.float32)
     assert np.issubdtype(lnp.int8, np.integer) and np.can_cast(lnp.int8, lnp.int16) and lnp.isdtype(lnp.int8, "integral")
     assert np.zeros(2, lnp.float32).dtype == lnp.float32 == np.result_type(lnp.float32, lnp.int8)

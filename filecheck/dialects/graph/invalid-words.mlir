@@ -1,8 +1,8 @@
 // RUN: lamina-opt %s --verify-diagnostics --split-input-file
 
-func.func @convert_c2_narrow(%x: tensor<4xf64>) {
-  // expected-error@+1 {{'graph.convert' op converts f8E5M2 from and to f32 only, got f64 to f8E5M2}}
-  %r = graph.convert %x : tensor<4xf64> -> tensor<4xf8E5M2>
+func.func @convert_c2_narrow(%x: tensor<4xf16>) {
+  // expected-error@+1 {{'graph.convert' op converts f16 from and to f32 and f64, and from integers, got f16 to f8E5M2}}
+  %r = graph.convert %x : tensor<4xf16> -> tensor<4xf8E5M2>
   return
 }
 

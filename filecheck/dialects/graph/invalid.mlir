@@ -691,10 +691,10 @@ func.func @convert_c1_shapes(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @convert_c2(%x: tensor<4xf64>) -> tensor<4xf16> {
-  // expected-error@+1 {{'graph.convert' op converts f16 from and to f32 only, got f64 to f16}}
-  %r = graph.convert %x : tensor<4xf64> -> tensor<4xf16>
-  return %r : tensor<4xf16>
+func.func @convert_c2(%x: tensor<4xf16>) -> tensor<4xi64> {
+  // expected-error@+1 {{'graph.convert' op converts f16 from and to f32 and f64, and from integers, got f16 to i64}}
+  %r = graph.convert %x : tensor<4xf16> -> tensor<4xi64>
+  return %r : tensor<4xi64>
 }
 
 // -----
