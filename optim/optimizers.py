@@ -20,7 +20,9 @@ __all__ = ["adagrad", "adam", "adamw", "lion", "nadam", "rmsprop", "sgd"]
 Rate = float | Schedule
 
 
-def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0, mask: Mask = None) -> Optimizer:
+def sgd(
+    rate: Rate, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0, mask: Mask | None = None
+) -> Optimizer:
     """Gradient descent: `p -= rate * g`, with `momentum` along the decaying sum of gradients.
 
     Args:
@@ -66,7 +68,7 @@ def nadam(rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> 
 
 
 def adamw(
-    rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 1e-2, mask: Mask = None
+    rate: Rate, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 1e-2, mask: Mask | None = None
 ) -> Optimizer:
     """Adam with decay of weights beside the gradients (Loshchilov and Hutter, 2019); the arguments are those of `adam`.
 
@@ -77,7 +79,7 @@ def adamw(
     return chain(scale_by_adam(b1, b2, eps), add_decayed_weights(weight_decay, mask), scale_by_rate(rate))
 
 
-def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, weight_decay: float = 0.0, mask: Mask = None) -> Optimizer:
+def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, weight_decay: float = 0.0, mask: Mask | None = None) -> Optimizer:
     """Lion (Chen et al., 2023): steps of one size, by signs; decay as of `adamw`."""
     return chain(scale_by_lion(b1, b2), add_decayed_weights(weight_decay, mask), scale_by_rate(rate))
 
