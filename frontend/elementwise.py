@@ -14,9 +14,9 @@ from . import complex_formulas
 from .complex_formulas import FORMULAS
 from .define_by_run.eager import operation
 from .moves import broadcast_tracer, full_like_tracer
-from .promotion import is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
+from .promotion import computed, is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
-from .tracing import build, lift_as, lift_operands, operand, token
+from .tracing import build, lift, lift_as, lift_operands, operand, token
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -66,8 +66,12 @@ def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtyp
 
 def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -> Tracer:
     """A ufunc that is one graph op."""
-    tracers, result, weak = prepare(ufunc, args)
     name = op or ufunc.__name__
+    if name == "cmp":
+        args = _compared(*args)
+        if (same := _outside(*args, props["predicate"])) is not None:
+            return same
+    tracers, result, weak = prepare(ufunc, args)
     if is_complex_dtype(tracers[0].dtype):
         if (formula := FORMULAS.get(name)) is not None:
             return formula(tracers[0])
@@ -81,6 +85,31 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
     if y.dtype != result:
         raise DTypeError(f"{ufunc.__name__} gives {y.dtype} where NumPy gives {result}")
     return y
+
+
+def _compared(x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands of a comparison: traced Python integers keep their dtype beside integers of others, which may not hold them."""
+    x, y = operand(x), operand(y)
+    kinds = [t.kind if isinstance(t, np.dtype) else "" for t in (token(x), token(y))]
+    if "i" not in kinds and "u" not in kinds:
+        return x, y
+    weak = [type(v) is Tracer and v.weak and v.dtype.kind == "i" for v in (x, y)]
+    x, y = (Tracer(v.within, v.value, v.shape, v.dtype) if is_weak else v for v, is_weak in zip((x, y), weak, strict=True))
+    return x, y
+
+
+def _outside(x: Any, y: Any, predicate: str) -> Tracer | None:
+    """The comparison of integers with a Python integer that their dtype does not hold, which is the same for each of them."""
+    number, other = (x, y) if type(x) is int else (y, x)
+    dtype = token(other)
+    if type(number) is not int or not isinstance(dtype, np.dtype) or computed(dtype).kind not in "iu":
+        return None
+    limits = np.iinfo(computed(dtype))
+    if limits.min <= number <= limits.max:
+        return None
+    is_less = number < limits.min if number is x else number > limits.max  # the operand on the left
+    found = predicate == "ne" or (predicate != "eq" and (predicate in ("lt", "le")) is is_less)
+    return full_like_tracer(compare("eq", lift(other), lift(other)), found)
 
 
 def _compare_mixed(x: Tracer, y: Tracer, predicate: str) -> Tracer:

@@ -462,6 +462,8 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
+    if narrowing is not None and x.weak and x.dtype.kind == "i":
+        narrowing(x, dtype)
     if x.dtype.kind == "c" and dtype.kind not in "bc":
         raise DTypeError(f"complex numbers are not taken as {dtype}: use .real, abs(), or .astype, which drops imaginary parts")
     if x.dtype in STORED:
@@ -510,6 +512,10 @@ def _lift_rounded(x: Any, stored: np.dtype[Any]) -> Tracer:
     if x.dtype in STORED or np.can_cast(x.dtype, stored):
         return lift_as(x, computed(stored))
     return lift_as(lift_as(x, stored), computed(stored))
+
+
+narrowing: Callable[[Tracer, np.dtype[Any]], None] | None = None
+"""Told of each traced Python integer that becomes one of another dtype: `frontend/compile` puts it here when it is imported."""
 
 
 def lift_float(x: Any) -> Tracer:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...runtime.array import Array
-from ..capture.session import Reader
+from .. import tracing
+from ..capture.session import Reader, state
 from ..functions import Aval, abstract
+from ..promotion import INT64
 from ..pytree import flatten, is_registered
 from ..tracer import Tracer
 from ..tracing import Deferred, Trace
@@ -79,6 +81,8 @@ class Reading(Reader):
         """Tracers of parts of such arrays."""
         self.numbers: dict[int, tuple[Tracer, tuple[str, ...]]] = {}
         """Tracers of Python's numbers, with the paths that they come from."""
+        self.integers: dict[int, tuple[Path, int]] = {}
+        """Of traced Python integers the path, and what each is now."""
         self.booleans: dict[int, Tracer] = {}
         """Tracers that are bools of Python."""
         self.codes: set[types.CodeType] = set()
@@ -161,6 +165,8 @@ class Reading(Reader):
             raise GraphBreak(str(error), "keep arrays of numbers and other objects apart") from None
         if typed:
             self.guards.of_type(path, kind)
+        if kind is int:
+            self.fits(path, value, INT64)
         self.is_numpy &= kind is not Array
         shape = self.sizes.get(path.text, aval.shape)
         held = Leaf(f"which {path.text} will have when it is called")
@@ -175,7 +181,23 @@ class Reading(Reader):
         self.outside[id(tracer)] = tracer, path
         if aval.weak:
             self.numbers[id(tracer)] = tracer, (path.text,)
+        if kind is int:
+            self.integers[id(tracer)] = path, value
         return tracer
+
+    def fits(self, path: Path, value: int, dtype: np.dtype[Any]) -> None:
+        """Guard that a Python integer is one of a dtype.
+
+        Raises:
+            GraphBreak: it is none now, and Python runs this call.
+        """
+        limits = np.iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            error = GraphBreak(f"{path.text} is no number of {dtype}")
+            error.is_out_of_range = True
+            raise error
+        test = f"{limits.min} <= {path.code} <= {limits.max}"
+        self.guards.require(test, f"{path.text} fits {dtype}", path.code, listed=False)
 
     def viewed(self, array: Tracer, view: Any, step: str) -> Any:
         """A part of an array: of one that was there before, Python takes the same part where it leaves the region."""
@@ -342,3 +364,13 @@ class Reading(Reader):
                     self.constants.update(known[1])
                     raise SpecializeError
                 raise GraphBreak(f"{what} of a number that was made of an array", "keep it an array")
+
+
+def _narrowing(x: Tracer, dtype: np.dtype[Any]) -> None:
+    """A traced integer meets integers of another dtype, which take it only if they hold it: NumPy raises OverflowError."""
+    reading = state.reader
+    if isinstance(reading, Reading) and dtype.kind in "iu" and (found := reading.integers.get(id(x))) is not None:
+        reading.fits(*found, dtype)
+
+
+tracing.narrowing = _narrowing

@@ -268,7 +268,7 @@ class Region:
         else:
             made = GraphBreak(f"{type(error).__name__}: {text}")
         made.__traceback__ = error.__traceback__
-        made.is_out_of_range = isinstance(error, BoundsError)
+        made.is_out_of_range = isinstance(error, BoundsError | OverflowError)
         return made
 
     def _traced(self, args: tuple[Any, ...], from_source: bool) -> Variant | None:
