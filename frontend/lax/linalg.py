@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import ShapeError
 from ..control import scan
 from ..define_by_run.eager import api
-from ..linalg.factors import adjoint, eigvals, inv, matrices, several, symmetrized, triangular
+from ..linalg.factors import adjoint, eigvals, from_triangle, inv, matrices, several, symmetrized, triangular
 from ..linalg.factors import eig as eig_of
 from ..linalg.factors import eigh as eigh_of
 from ..linalg.factors import qr as qr_of
@@ -34,7 +34,7 @@ __all__ = [
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """`jax.lax.linalg.cholesky`: the lower factor; NaN where a matrix is not positive definite."""
     a = matrices(x, "cholesky", square=True)
-    return build("cholesky", symmetrized(a) if symmetrize_input else a)
+    return build("cholesky", symmetrized(a) if symmetrize_input else from_triangle(a, True))
 
 
 @api

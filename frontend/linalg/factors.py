@@ -123,6 +123,19 @@ def symmetrized(x: Tracer) -> Tracer:
     return (x + adjoint(x)) * 0.5
 
 
+def from_triangle(a: Any, lower: bool, is_hermitian: bool = True) -> Tracer:
+    """The whole of symmetric or Hermitian matrices of which one triangle is given; whatever stands in the other is not read.
+
+    A derivative goes to the triangle that is read alone. Of Hermitian matrices the diagonal is real.
+    """
+    x = lift(a)
+    part = lift(tril(x, -1) if lower else triu(x, 1))
+    other = adjoint(part) if is_hermitian else lift(matrix_transpose(part))
+    on = broadcast_tracer(lift(eye(x.shape[-1], dtype=np.dtype(bool))), x.shape)
+    held = lift_as(real(x), x.dtype) if is_hermitian and is_complex_dtype(x.dtype) else x
+    return select(on, held, part + other)
+
+
 def _right_side(a: Tracer, b: Tracer, what: str) -> tuple[Tracer, Tracer, bool]:
     """Operands of `a x = b` with one batch; whether `b` is one vector, which has become a column."""
     a, b = _common(a, b)
@@ -162,14 +175,16 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
         ShapeError: no square matrices.
     """
     x = matrices(a, "cholesky", square=True)
-    y = build("cholesky", symmetrized(x) if symmetrize_input else x)
+    y = build("cholesky", symmetrized(x) if symmetrize_input else from_triangle(x, True))
     return adjoint(y) if upper else y
 
 
 @api
 def cho_factor(a: Any, lower: bool = False) -> Any:
-    """`scipy.linalg.cho_factor`: the factor and `lower`, for `cho_solve`; the other triangle is 0."""
-    return cholesky(a, upper=not lower), lower
+    """`scipy.linalg.cho_factor`: the factor and `lower`, for `cho_solve`; the other triangle is 0. The triangle of `a` that the
+    factor takes is read alone, and has the derivative."""
+    x = from_triangle(matrices(a, "cho_factor", square=True), lower)
+    return cholesky(x, upper=not lower, symmetrize_input=False), lower
 
 
 @api
@@ -418,10 +433,10 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     x = matrices(a, "eigh", square=True)
     if UPLO not in (None, "L", "U", "l", "u"):
         raise ShapeError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
-    if UPLO is None:
-        x = symmetrized(x) if symmetrize_input else x
-    elif UPLO in "Uu":
-        x = adjoint(x)
+    if UPLO is None and symmetrize_input:
+        x = symmetrized(x)
+    else:
+        x = from_triangle(x, UPLO not in ("U", "u"))
     return EighResult(*several("eigh", lift(x)))
 
 

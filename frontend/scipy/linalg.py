@@ -10,11 +10,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from ..define_by_run.eager import api
 from ..linalg import namespace as linalg
+from ..linalg.factors import from_triangle
 from ..linalg.namespace import *  # noqa: F403
 from ..numpy import namespace as lnp
 
 __all__ = [*linalg.__all__, "qr_multiply"]
+
+_from_triangle = api(from_triangle)
 
 _HINTS = {"overwrite_a", "overwrite_b", "check_finite", "debug", "turbo", "lapack_driver", "lwork"}
 
@@ -38,12 +42,14 @@ solve_triangular, expm = _hinted(linalg.solve_triangular), _hinted(linalg.expm)
 def cholesky(a: Any, lower: bool = False) -> Any:
     """`scipy.linalg.cholesky`: the upper triangular `U` with `U^H U = a`, or with `lower` its adjoint.
 
+    Of `a` the upper triangle is read, with `lower` the lower one.
+
     >>> import numpy as np, lamina as lm
     >>> lm.scipy.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 1.],
            [0., 2.]])
     """
-    return linalg.cholesky(a, upper=not lower)
+    return linalg.cho_factor(a, lower)[0]
 
 
 @_hinted
@@ -55,19 +61,12 @@ def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str = "gen") -> Any:
         ValueError: another `assume_a` than gen, general, sym, symmetric, her, hermitian, pos, positive definite.
     """
     if assume_a in ("pos", "positive definite"):
-        return linalg.cho_solve(linalg.cho_factor(_from_triangle(a, lower), lower), b)
+        return linalg.cho_solve(linalg.cho_factor(a, lower), b)
     if assume_a in ("sym", "symmetric", "her", "hermitian"):
         return linalg.solve(_from_triangle(a, lower, assume_a.startswith("her")), b)
     if assume_a not in ("gen", "general"):
         raise ValueError(f"assume_a must be gen, sym, her or pos, got {assume_a!r}")
     return linalg.solve(a, b)
-
-
-def _from_triangle(a: Any, lower: bool, is_hermitian: bool = True) -> Any:
-    """The whole of a symmetric or Hermitian matrix of which one triangle is given."""
-    part, rest = (lnp.tril(a), lnp.tril(a, -1)) if lower else (lnp.triu(a), lnp.triu(a, 1))
-    other = lnp.matrix_transpose(rest)
-    return part + (lnp.conj(other) if is_hermitian else other)
 
 
 @_hinted
@@ -132,7 +131,7 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
     if b is None:
         values, vectors = linalg.eigh(a, UPLO="L" if lower else "U")
     else:
-        factor = linalg.cholesky(_from_triangle(b, lower))
+        factor = linalg.cholesky(_from_triangle(b, lower), symmetrize_input=False)
         values, vectors = linalg.eigh(_standard(_from_triangle(a, lower), factor, is_divided=type == 1))
         vectors = factor @ vectors if type == 3 else linalg.solve_triangular(factor, vectors, "C", lower=True)
     return values[..., chosen] if eigvals_only else (values[..., chosen], vectors[..., chosen])
