@@ -158,7 +158,8 @@ class Arithmetic:
         other = b.binary("xor", b.cmp("lt", remainder, zero), b.cmp("lt", y, zero))
         wrong = b.binary("and", b.cmp("ne", remainder, zero), other)
         if op == "%":
-            return b.select(wrong, b.add(remainder, y), remainder)
+            signed = b.select(b.cmp("lt", y, zero), b.const(-0.0, y.type), zero)  # a zero has the sign of the divisor
+            return b.select(wrong, b.add(remainder, y), b.select(b.cmp("eq", remainder, zero), signed, remainder))
         # x - remainder is a multiple of y but for rounding, so this quotient is whole or next to a whole number
         quotient = b.unary("rint", b.div(b.sub(x, remainder), y))
         quotient = b.select(wrong, b.sub(quotient, b.const(1.0, type)), quotient)

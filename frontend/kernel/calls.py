@@ -24,9 +24,11 @@ FUNCTIONS = (
 """Functions of one float, as math, numpy, lamina.numpy and the scalar builder call them."""
 
 _SYNONYMS = {
-    "fabs": "abs", "absolute": "abs", "maximum": "max", "minimum": "min", "power": "pow",
+    "absolute": "abs", "maximum": "max", "minimum": "min", "power": "pow",
     "arctan2": "atan2", "remainder": "mod", "round_": "round",
 }  # fmt: skip
+_MATHS_OWN = {math.pow: "float_power", math.remainder: "nearest_remainder"}
+"""Functions of math whose names mean something else in NumPy."""
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Where floor, ceil and round give integers."""
@@ -40,7 +42,7 @@ def canonical(function: Any) -> tuple[str | None, bool]:
         return None, False
     if name in ("min", "max") and module != "builtins":
         return None, False  # NumPy's reduce arrays
-    name = "float_power" if function is math.pow else name
+    name = _MATHS_OWN.get(function, name)
     return _SYNONYMS.get(name, name), module in _PYTHONS_OWN
 
 
@@ -100,12 +102,15 @@ class Calls(Expressions):
             inspect.signature(maker or self.fn_floor).bind(b, *args, python=python)
         except TypeError:
             self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")
-        return self.of_float(b, name, *args) if maker is None else maker(b, *args, python=python)
+        return self.of_float(b, name, *args, python=python) if maker is None else maker(b, *args, python=python)
 
     # -- functions by name; `python`: they are Python's own, not NumPy's
 
-    def of_float(self, b: Arithmetic, name: str, x: Value) -> Value:
-        """A function of a float; integers become f64."""
+    def of_float(self, b: Arithmetic, name: str, x: Value, *, python: bool = False) -> Value:
+        """A function of a float; integers become f64. Of a known number NumPy's gives infinities and NaN where math raises."""
+        if isinstance(x, Number) and not python and hasattr(np, name):
+            with np.errstate(all="ignore"):
+                return known(lambda y: float(getattr(np, name)(float(y))), x)
         if isinstance(x, Number) and hasattr(math, name):
             return known(getattr(math, name), x)
         return self.as_float(b, x, lambda y: b.builder.unary(name, y))
@@ -126,14 +131,18 @@ class Calls(Expressions):
         ssa = b.scalar(x)
         return held(b.builder.convert(b.builder.unary(name, ssa) if is_float(ssa.type) else ssa, i64), "whole")
 
+    def rounded(self, b: Arithmetic, name: str, x: Value) -> Value:
+        """A float rounded to a whole number, as NumPy's functions give it; integers stay, as in NumPy."""
+        return self.of_float(b, name, x) if is_float(default(kind_of(x))) else x
+
     def fn_floor(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
-        return self.whole(b, x, "floor") if python else self.of_float(b, "floor", x)
+        return self.whole(b, x, "floor") if python else self.rounded(b, "floor", x)
 
     def fn_ceil(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
-        return self.whole(b, x, "ceil") if python else self.of_float(b, "ceil", x)
+        return self.whole(b, x, "ceil") if python else self.rounded(b, "ceil", x)
 
     def fn_round(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
-        return self.whole(b, x, "rint") if python else self.of_float(b, "rint", x)
+        return self.whole(b, x, "rint") if python else self.rounded(b, "rint", x)
 
     def fn_min(self, b: Arithmetic, x: Value, y: Value, *rest: Value, python: bool) -> Value:
         return self.extreme(b, "min", (x, y, *rest))
@@ -157,7 +166,30 @@ class Calls(Expressions):
         return b.binary("%", x, y)
 
     def fn_fmod(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        kind = meet(x, y)
+        if not python and not is_float(default(kind)):  # NumPy's of integers are integers
+            return held(b.builder.binary("rem", *(b.scalar(v, default(kind)) for v in (x, y))), kind)
         return self.as_float(b, x, lambda u, v: b.builder.binary("rem", u, v), y)
+
+    def fn_nearest_remainder(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
+        """`math.remainder`: what is left of `x` beside the nearest multiple of `y`, the even one of two, exactly."""
+
+        def remainder(u: Any, v: Any) -> Any:
+            c = b.builder
+            size = c.abs(v)
+            rest = c.binary("rem", c.abs(u), c.add(size, size))  # below twice the divisor
+            once = c.sub(rest, size)
+            twice = c.select(c.cmp("ge", c.add(once, once), size), c.sub(once, size), once)
+            rest = c.select(c.cmp("gt", c.add(rest, rest), size), twice, rest)
+            zero = c.const(0, u.type)
+            is_zero = c.binary("and", c.cmp("eq", u, zero), c.cmp("eq", rest, zero))  # with the sign that it has
+            return c.select(is_zero, u, c.select(c.cmp("lt", u, zero), c.neg(rest), rest))
+
+        return self.as_float(b, x, remainder, y)
+
+    def fn_fabs(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        """Of integers a float, in math and in NumPy."""
+        return known(math.fabs, x) if isinstance(x, Number | Choice) else self.as_float(b, x, b.builder.abs)
 
     def fn_atan2(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
         return self.as_float(b, x, lambda u, v: b.builder.binary("atan2", u, v), y)
