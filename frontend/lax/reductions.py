@@ -325,7 +325,7 @@ def _window_by_monoid(
         x, start, kind = lift_as(x, np.dtype(np.int8)), lift_as(start, np.dtype(np.int8)), {"or": "max", "and": "min"}[kind]
     neutral = not isinstance(init, Tracer) and np.array_equal(np.asarray(init, x.dtype), _identity(kind, x.dtype))
     low, high = slide.low, slide.high
-    if not neutral or min(low + high) < 0 or set(slide.holes) > {1}:
+    if not neutral or min(low + high) < 0 or any(by != 1 for by in slide.holes):
         x, low, high = slide.padded(x, start), [0] * x.ndim, [0] * x.ndim
     y = build(
         "reduce_window", x, kind=kind, window=slide.size, stride=slide.strides, low=low, high=high, dilation=slide.dilation
