@@ -25,6 +25,13 @@ def tuning_key(kernel: KernelOp) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def kept_steps(kernel: KernelOp) -> str | None:
+    """The steps that `tune` found for a kernel that nobody has scheduled, as pipeline text; None if there are none."""
+    from .codegen import tuned
+
+    return tuned.load(tuning_key(kernel)) if tuned.state() else None
+
+
 def replay_tuned(module: ModuleOp) -> None:
     """Take the steps that `tune` found for kernels that nobody has scheduled; where a step fails, none is taken."""
     from .codegen import tuned
@@ -34,7 +41,7 @@ def replay_tuned(module: ModuleOp) -> None:
     if not tuned.state():
         return
     for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp) and not op.is_scheduled]:
-        steps = tuned.load(tuning_key(kernel))
+        steps = kept_steps(kernel)
         if steps is None:
             continue
         scheduled = kernel.clone()

@@ -65,6 +65,8 @@ class KernelBase(FunctionBase):
     def default_schedule(self, target: str | None = None) -> Schedule:
         """The schedule that calls run as long as nobody takes a step on `schedule()`; it keeps every bit of the results.
 
+        Where `lm.tune` has found a faster one, in this process or in one before, it is that.
+
         To be read, and to start from: steps taken on it are of no consequence for calls.
 
         Args:
@@ -189,7 +191,7 @@ class _State:
     def reset(self) -> None:
         """Forget the schedule."""
         with self._lock:
-            self.schedule = None
+            self.schedule = self._default = None
             self.changed()
 
     def changed(self) -> None:

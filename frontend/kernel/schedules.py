@@ -22,11 +22,13 @@ from xdsl.dialects.builtin import ModuleOp
 from ... import passes, written_kernels
 from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
-from ...errors import ScheduleError
+from ...errors import LaminaError, ScheduleError
 from ...lowering.analysis.nests import loops, outline, unique_names
 from ...lowering.schedule.auto import schedule_kernel
 from ...lowering.schedule.base import Primitive
-from ...lowering.target import target_of
+from ...lowering.target import set_target, target_of
+from ...passes import parse_passes
+from ...replay import kept_steps
 
 
 @cache
@@ -214,8 +216,23 @@ class Schedule:
 
 
 def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule:
-    """The default schedule of the kernel of a module that nobody scheduled, which stays as it is."""
+    """The schedule that calls of the kernel of a module run, which nobody has scheduled: what `tune` found, or the default one.
+
+    The module stays as it is.
+    """
     schedule = Schedule(module)
+    aimed = module.clone()
+    if target is not None:
+        set_target(aimed, target)
+    steps = kept_steps(written_kernels.find_kernel(aimed))
+    if steps is not None:
+        try:
+            for step in parse_passes(steps):
+                if isinstance(step, Primitive):
+                    schedule.take(step)
+            return schedule
+        except LaminaError:  # calls do without these steps, too
+            schedule = Schedule(module)
     schedule_kernel(
         schedule.kernel, target or target_of(schedule.kernel), lambda _, taken: schedule.taken(taken.step, taken.loops)
     )

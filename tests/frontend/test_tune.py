@@ -138,3 +138,45 @@ def test_numbers_near_others():
             other = tuning._other(rng, value)
             assert other != value and type(other) is type(value)
             assert all(v >= 1 for v in (other if isinstance(other, tuple) else (other,)))
+
+
+def scaled():
+    """A kernel, made anew: what another process would have."""
+
+    @lm.kernel
+    def scale(x: lm.f32["M", "N"], y: lm.f32["M", "N"]):
+        for i, j in lm.grid(x.shape):
+            y[i, j] = 2.0 * x[i, j]
+
+    return scale
+
+
+def test_the_schedule_that_is_shown_is_the_one_that_runs():
+    kernel, x, y = scaled(), np.ones((20, 50), np.float32), np.zeros((20, 50), np.float32)
+    by_default = str(kernel.default_schedule())
+    kernel(x, y)
+    tuned.save(tuning_key(written_kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=j lanes=4}", "by hand")
+    kernel.reset()
+    for shown in (kernel, scaled()):
+        assert str(shown.default_schedule()) == "loop-vectorize{loop=j lanes=4}" != by_default
+        text = shown.as_text("scheduled")
+        assert "vector<4xf32>" in text and "parallel" not in text
+        y[:] = 0
+        shown(x, y)
+        assert (y == 2).all() and "4 lanes" in str(shown.explain(x, y))
+        ran = written_kernels.scheduled_by_default(shown.__kernel__.module)
+        assert "vector<4xf32>" in str(ran) and "vector<8xf32>" not in str(ran)
+        assert "<4 x float>" in shown.as_text("llvmir")
+    steps = kernel.schedule()
+    for step in kernel.default_schedule().steps:
+        steps.take(step)
+    assert str(steps) == "loop-vectorize{loop=j lanes=4}"
+
+
+def test_steps_that_are_not_legal_leave_the_default_schedule():
+    kernel = scaled()
+    by_default = str(kernel.default_schedule())
+    tuned.save(
+        tuning_key(written_kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=nowhere lanes=4}", "wrong"
+    )
+    assert str(scaled().default_schedule()) == by_default
