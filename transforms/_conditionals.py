@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import i1
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.effects import has_effects
-from ..dialects.types import element_of
+from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
 from ._for_loops import (
     initial_tangents,
@@ -184,7 +184,12 @@ def batch_chosen(op: ChosenOp, batcher: Batcher) -> None:
         assert isinstance(op, CaseOp)
         index = batcher.values[op.index]
         masks = _taken(op, batcher)
-        every = [batcher.of_function(b, f, values, flags, mask).run(f) for f, mask in zip(functions, masks, strict=True)]
+        every = [
+            _where_taken(op, f, batcher, mask, flags)
+            if mask is not None and _may_spoil(op, f, batcher)
+            else batcher.of_function(b, f, values, flags, mask if _has_inner_effects(f) else None).run(f)
+            for f, mask in zip(functions, masks, strict=True)
+        ]
         results = choose(b, index, every, select_batch)
     for old, value in zip(op.results, results, strict=True):
         batcher.values[old] = value
@@ -205,13 +210,67 @@ def choose(
     return results
 
 
+def _has_inner_effects(function: FuncOp) -> bool:
+    """Whether an op of a function has effects."""
+    return any(map(has_effects, function.body.block.ops))
+
+
+def _may_spoil(op: CaseOp, branch: FuncOp, batcher: Batcher) -> bool:
+    """Whether a branch may have slopes that are not finite: where it is not taken, a cotangent of 0 turns them into NaN.
+
+    Not where nothing it returns has a tangent, and not for ops whose slopes are constants.
+    """
+    if batcher.size == 0 or _has_inner_effects(branch) or not any(has_tangent(r.type) for r in op.results):
+        return False
+    return not all(isinstance(inner, ReturnOp) or inner.name in _CONSTANT_SLOPES for inner in branch.body.block.ops)
+
+
+_CONSTANT_SLOPES = frozenset(
+    f"graph.{name}" for name in ("const", "add", "sub", "neg", "broadcast", "reshape", "transpose", "slice", "cmp", "not")
+)
+
+
+def _where_taken(op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, flags: Sequence[bool]) -> Sequence[SSAValue]:
+    """The results of a branch for the elements that take it, whose values stand for those of all others; zeros if none does.
+
+    What the others would compute is selected away, but would have slopes, and 0 times a slope that is not finite is NaN. So
+    nothing is computed that no element computes by itself.
+    """
+    b, size = batcher.b, batcher.size
+    arguments = [batcher.values[v] for v in op.arguments]
+    places = b.iota(dim=0, result=tensor(i64, (size,)))
+    last = b.reduce(b.select(mask, places, b.zeros_like(places)), kind="max", dims=(0,))
+    types = [*types_of(arguments), mask.type, last.type]
+
+    def build(block: Block) -> list[SSAValue]:
+        *given, taken, place = block.args
+        inner_b = GraphBuilder(block, op.location)
+
+        def accepted(x: SSAValue) -> SSAValue:
+            one = inner_b.gather(x, place, at=(0,))
+            everywhere = inner_b.broadcast(one, tuple(range(1, len(shape_of(x)))), shape_of(x))
+            return select_batch(inner_b, taken, x, everywhere)
+
+        safe = [accepted(x) if flag else x for x, flag in zip(given, flags, strict=True)]
+        return batcher.of_function(inner_b, branch, safe, flags).run(branch)
+
+    def build_none(block: Block) -> list[SSAValue]:
+        inner_b = GraphBuilder(block, op.location)
+        return [inner_b.full(0, tensor(element_of(r), (size, *shape_of(r)))) for r in op.results]
+
+    functions = [new_function(op, "untaken", types, build_none, branch), new_function(op, "taken", types, build, branch)]
+    case = CaseOp.make(b.reduce(mask, kind="or", dims=(0,)), functions, [*arguments, mask, last])
+    b.insert(case)
+    return case.results
+
+
 def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:
-    """For which elements of a batch each branch is taken, where it has effects."""
+    """For which elements of a batch each branch is taken; None where it is the only one, or makes no difference."""
     b, index, branches = batcher.b, batcher.values[op.index], called_functions(op)
     masks: list[SSAValue | None] = []
     for k, branch in enumerate(branches):
         taken: SSAValue | None = None
-        if len(branches) > 1 and any(map(has_effects, branch.body.block.ops)):
+        if len(branches) > 1 and (_has_inner_effects(branch) or _may_spoil(op, branch, batcher)):
             if op.index.type == FLAG:
                 taken = index if k else b.not_(index)
             else:
