@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from .frontend import dtypes as dtypes
     from .frontend import extend as extend
     from .frontend import fft as fft
+    from .frontend import flatten_util as flatten_util
     from .frontend import image as image
+    from .frontend import ops as ops
     from .frontend import scipy as scipy
     from .frontend import testing as testing
     from .frontend import tree  # noqa: F401
@@ -237,11 +239,13 @@ _ALIASES = {
     "dtypes": ".frontend.dtypes",
     "extend": ".frontend.extend",
     "fft": ".frontend.fft",
+    "flatten_util": ".frontend.flatten_util",
     "image": ".frontend.image",
     "lax": ".frontend.lax.namespace",
     "linalg": ".frontend.linalg.namespace",
     "numpy": ".frontend.numpy.namespace",
     "nn": ".frontend.nn.namespace",
+    "ops": ".frontend.ops",
     "random": ".frontend.random.namespace",
     "scipy": ".frontend.scipy",
     "special": ".frontend.special.namespace",

@@ -68,8 +68,8 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
     """A ufunc that is one graph op."""
     name = op or ufunc.__name__
     if name == "cmp":
-        args = _compared(*args)
-        if (same := _outside(*args, props["predicate"])) is not None:
+        x, y = args = _compared(*args)
+        if (same := _outside(x, y, props["predicate"])) is not None:
             return same
     tracers, result, weak = prepare(ufunc, args)
     if is_complex_dtype(tracers[0].dtype):

@@ -371,6 +371,12 @@ def _result(trace: Trace, leaf: Any, structure: TreeDef, k: int, name: str) -> T
         if isinstance(error, LaminaError):
             raise located(error) from None
         path = structure.paths("result")[k]
+        if inspect.iscoroutine(leaf) or inspect.isasyncgen(leaf) or inspect.isgenerator(leaf):
+            if not inspect.isasyncgen(leaf):
+                leaf.close()  # it would complain that it was never awaited
+            what = "a generator" if inspect.isgenerator(leaf) else "an async function"
+            remedy = "return a list" if inspect.isgenerator(leaf) else "await around a plain function that computes"
+            raise TypeError(f"{name}() is {what}, which cannot be traced: {remedy}") from None
         raise TypeError(f"{name}() must return arrays, {path} is {type(leaf).__name__}: {leaf!r:.60}") from None
 
 

@@ -81,7 +81,7 @@ class Reading(Reader):
         """Tracers of parts of such arrays."""
         self.numbers: dict[int, tuple[Tracer, tuple[str, ...]]] = {}
         """Tracers of Python's numbers, with the paths that they come from."""
-        self.integers: dict[int, tuple[Path, int]] = {}
+        self.integers: dict[int, tuple[Path, Any]] = {}
         """Of traced Python integers the path, and what each is now."""
         self.booleans: dict[int, Tracer] = {}
         """Tracers that are bools of Python."""
@@ -185,7 +185,7 @@ class Reading(Reader):
             self.integers[id(tracer)] = path, value
         return tracer
 
-    def fits(self, path: Path, value: int, dtype: np.dtype[Any]) -> None:
+    def fits(self, path: Path, value: Any, dtype: np.dtype[Any]) -> None:
         """Guard that a Python integer is one of a dtype.
 
         Raises:

@@ -27,6 +27,7 @@ from .index import (
     slice_range,
     unchecked,
     within,
+    without_bools,
 )
 from .logic import clip
 
@@ -143,6 +144,10 @@ def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any
     mode = None if mode == "promise_in_bounds" else mode  # checked where known, as without a mode
     if x.dtype == BOOL and kind in ("add", "mul"):
         raise DTypeError(f"cannot {kind} bools: convert with .astype(...)")
+    shape = x.shape
+    x, index, new = without_bools(x, index)
+    if new:
+        return reshape_tracer(_update(x, index, lift_into(values, given, x.dtype), kind, mode), shape)
     (parts, together), values = expanded(x, index), lift_into(values, given, x.dtype)
     if mode is not None:
         parts = unchecked(parts, x.shape)

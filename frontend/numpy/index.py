@@ -43,6 +43,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 def indexed(x: Tracer, index: Any, mode: str | None = None, fill_value: Any = None) -> Tracer:
     """`x[index]`; `mode` and `fill_value` as for `take`."""
+    x, index, _ = without_bools(x, index)
     parts, together = expanded(x, index)
     if mode is not None:
         parts = unchecked(parts, x.shape)
@@ -53,6 +54,39 @@ def indexed(x: Tracer, index: Any, mode: str | None = None, fill_value: Any = No
 
 # --------------------------------------------------------------------------------------------------------------------
 # What an index says
+
+
+def without_bools(x: Tracer, index: Any) -> tuple[Tracer, Any, list[int]]:
+    """An array and an index without known bools: each is a new dim of size 1, indexed by [0] where it is true, else by nothing.
+
+    Also these dims.
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if not any(_is_bool(part) for part in parts):
+        return x, index, []
+    used = [0 if part is None or part is Ellipsis or _is_bool(part) else _dims(part) for part in parts]
+    dim, new, shape = 0, [], list(x.shape)
+    for k, part in enumerate(parts):
+        if part is Ellipsis:
+            dim += x.ndim - sum(used)
+        elif _is_bool(part):
+            new.append(dim + len(new))
+            parts[k] = np.zeros(int(bool(part)), np.int64)
+        dim += used[k]
+    for place in new:
+        shape.insert(place, 1)
+    return reshape_tracer(x, tuple(shape)), tuple(parts), new
+
+
+def _is_bool(part: Any) -> bool:
+    """Whether an entry of an index is one bool that is known."""
+    return isinstance(part, bool | np.bool_) or (is_a(part, np.ndarray) and not part.ndim and part.dtype == BOOL)
+
+
+def _dims(part: Any) -> int:
+    """How many dims an entry takes."""
+    entry = _entry(part)
+    return entry.ndim if _is_mask(entry) else 1
 
 
 def expanded(x: Tracer, index: Any) -> tuple[list[Any], bool]:
@@ -112,6 +146,8 @@ def is_array(part: Any) -> bool:
 def _entry(part: Any) -> Any:
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
+    if isinstance(part, tuple):
+        part = list(part) if part else np.zeros(0, np.int64)
     if isinstance(part, Tracer | list) or (isinstance(part, np.ndarray) and part.ndim):
         known = part if isinstance(part, Tracer) or _holds_tracer(part) else np.asarray(part)
         return known if _is_mask(known) else index_array(part)
