@@ -19,7 +19,7 @@ from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph
 from .batching import all_batched, along
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
-from .unary import erfc
+from .unary import erfc, folded_exp
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -80,6 +80,11 @@ class ReluOp(UnaryComposite):
         return (np.maximum(operands[0], operands[0].dtype.type(0)),)
 
 
+def _sigmoid_slope(b: Any, x: SSAValue) -> SSAValue:
+    _, e, major = folded_exp(b, x)
+    return b.mul(b.mul(e, major), major)
+
+
 @graph_op
 class SigmoidOp(UnaryComposite):
     """`1 / (1 + exp(-x))`, without overflow.
@@ -92,7 +97,7 @@ class SigmoidOp(UnaryComposite):
     """
 
     name = "graph.sigmoid"
-    derivative = Elementwise(lambda b, x, y: b.mul(y, b.sub(b.full_like(y, 1), y)))
+    derivative = Elementwise(lambda b, x, y: _sigmoid_slope(b, x))
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -116,11 +121,14 @@ def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSA
     x = op.operands[0]
     if word(op.properties["approximate"]) == "none":
         return [b.mul(dx, _gelu_factor(b, x, op.results[0]))]
-    half, one = b.full_like(x, 0.5), b.full_like(x, 1)
-    t = b.tanh(_gelu_argument(b, x))
-    slope = b.mul(b.full_like(x, math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x))))
-    inner = b.mul(b.mul(x, b.sub(one, b.mul(t, t))), slope)
-    return [b.mul(dx, b.mul(half, b.add(b.add(one, t), inner)))]
+    # of x s(z), with the sigmoid s and z = 2 u: s(z) + x s(z) s(-z) z'
+    one = b.full_like(x, 1)
+    u = _gelu_argument(b, x)
+    negative, e, major = folded_exp(b, b.add(u, u))
+    minor = b.mul(e, major)
+    cdf, complement = b.select(negative, minor, major), b.select(negative, major, minor)
+    slope = b.mul(b.full_like(x, 2 * math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x))))
+    return [b.mul(dx, b.add(cdf, b.mul(b.mul(x, slope), b.mul(cdf, complement))))]
 
 
 def _gelu_argument(b: Any, x: SSAValue) -> SSAValue:

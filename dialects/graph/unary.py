@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, result_def
 
-from ..types import COMPLEX
+from ..types import COMPLEX, element_of
 from . import erf_inv
 from .base import Derivative, Elementwise, Linear, Props, Types, Zero
 from .elementwise import ElementwiseOp, require_domain, row
@@ -86,6 +86,26 @@ def _clz(x: np.ndarray) -> np.ndarray:
     return np.equal(bits[..., None] >> np.arange(8 * x.dtype.itemsize, dtype=bits.dtype), 0).sum(-1).astype(x.dtype)
 
 
+def folded_exp(b: Any, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """Where `x` is negative; `exp(-|x|)` and `1 / (1 + exp(-|x|))`, of which one is the larger of two complements.
+
+    What a sigmoid or a hyperbolic tangent has lost where it saturates is in the first one. The magnitude is a choice, whose
+    slope at 0 is -1: functions of it that are smooth have all their derivatives there.
+    """
+    negative = b.cmp(x, b.full_like(x, 0), predicate="lt")
+    e = b.exp(b.select(negative, x, b.neg(x)))
+    one = b.full_like(x, 1)
+    return negative, e, b.div(one, b.add(one, e))
+
+
+def _tanh_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    if element_of(x) in COMPLEX:
+        return b.sub(b.full_like(y, 1), b.mul(y, y))
+    # 4 e / (1 + e)^2, e = exp(-2 |x|): 1 - y * y is 0 where y has been rounded to 1
+    _, e, major = folded_exp(b, b.add(x, x))
+    return b.mul(b.full_like(x, 4), b.mul(b.mul(e, major), major))
+
+
 def _erf_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.mul(b.full_like(x, 2 / math.sqrt(math.pi)), b.exp(b.neg(b.mul(x, x))))
 
@@ -112,9 +132,7 @@ FloorOp = unary("floor", "Greatest integer not above `x[i]`.", np.floor, derivat
 CeilOp = unary("ceil", "Least integer not below `x[i]`.", np.ceil, derivative=Zero())
 RintOp = unary("rint", "Nearest integer, ties to even.", np.rint, derivative=Zero())
 ExpOp = unary("exp", "Exponential.", np.exp, derivative=Elementwise(lambda b, x, y: y), stores=COMPLEX)
-Expm1Op = unary(
-    "expm1", "`exp(x) - 1`, accurate near 0.", np.expm1, derivative=Elementwise(lambda b, x, y: b.add(y, b.full_like(y, 1)))
-)
+Expm1Op = unary("expm1", "`exp(x) - 1`, accurate near 0.", np.expm1, derivative=Elementwise(lambda b, x, y: b.exp(x)))
 LogOp = unary(
     "log",
     "Natural logarithm; -inf at 0, NaN below.",
@@ -156,7 +174,7 @@ TanhOp = unary(
     "tanh",
     "Hyperbolic tangent.",
     np.tanh,
-    derivative=Elementwise(lambda b, x, y: b.sub(b.full_like(y, 1), b.mul(y, y))),
+    derivative=Elementwise(_tanh_derivative),
     stores=COMPLEX,
 )
 ErfOp = unary("erf", "Error function.", erf, derivative=Elementwise(_erf_derivative))

@@ -30,7 +30,9 @@ def _positive(x: Tracer) -> Tracer:
 @api
 def relu6(x: Any) -> Any:
     """`min(max(x, 0), 6)`."""
-    return minimum(maximum(lift(x), 0), 6)
+    x = lift(x)
+    # choices, whose slope is 0 where they are made: NaN stays
+    return where(x <= 0, 0, where(x >= 6, 6, x))
 
 
 @api

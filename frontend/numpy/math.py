@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -136,8 +137,29 @@ def cosh(x: Any, /) -> Any:
     (x,), _, weak = prepare(np.cosh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.cosh(x)
+    return _weakly(_differentiated("cosh")(x), weak)
+
+
+def _cosh(x: Tracer) -> Tracer:
     grown, shrunk = _half_exponentials(build("mul", x, sign_factor(x)))
-    return build("add", grown, shrunk, weak=weak)
+    return build("add", grown, shrunk)
+
+
+_SLOPES: dict[str, tuple[Callable[[Tracer], Tracer], Callable[[Tracer, Tracer], Any]]] = {}
+"""Functions whose formulas lose their slope at the ends of the domain, and their slopes, of the result and the operand."""
+
+
+@functools.cache
+def _differentiated(name: str) -> Callable[[Tracer], Tracer]:
+    from ..special.parts import with_slopes  # which needs this module
+
+    function, slope = _SLOPES[name]
+    return with_slopes(function, slope)
+
+
+def _weakly(y: Tracer, weak: bool) -> Tracer:
+    y.weak = weak
+    return y
 
 
 @operation
@@ -146,13 +168,21 @@ def sinh(x: Any, /) -> Any:
     (x,), _, weak = prepare(np.sinh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.sinh(x)
+    return _weakly(_differentiated("sinh")(x), weak)
+
+
+def _sinh(x: Tracer) -> Tracer:
     zero, one, sign = full_like_tracer(x, 0), full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     near = compare("lt", size, one)
     grown, shrunk = _half_exponentials(select(near, one, size))
     t = select(near, x, zero)
     small = build("add", t, build("mul", t, _series(build("mul", t, t), _SINH[x.dtype.itemsize])))
-    return build("select", near, small, build("mul", sign, build("sub", grown, shrunk)), weak=weak)
+    return select(near, small, build("mul", sign, build("sub", grown, shrunk)))
+
+
+_SLOPES["sinh"] = _sinh, lambda y, x: _differentiated("cosh")(x)
+_SLOPES["cosh"] = _cosh, lambda y, x: _differentiated("sinh")(x)
 
 
 # of sinh(t) / t - 1 in t^2, enough for 1, by the bytes of a number
@@ -201,11 +231,24 @@ def arccosh(x: Any, /) -> Any:
     (x,), _, _ = prepare(np.arccosh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.arccosh(x, arcsinh)
+    return _differentiated("arccosh")(x)
+
+
+def _arccosh(x: Tracer) -> Tracer:
     one, large = full_like_tracer(x, 1), full_like_tracer(x, _LARGE)
     near = compare("lt", x, large)
     t = build("sub", select(near, x, large), one)
     grown = build("add", t, build("sqrt", build("mul", t, build("add", t, full_like_tracer(x, 2)))))
     return select(compare("lt", x, one), full_like_tracer(x, math.nan), _log_of_grown(near, grown, x))
+
+
+def _arccosh_slope(y: Tracer, x: Tracer) -> Any:
+    one = full_like_tracer(x, 1)
+    # two roots: the product overflows
+    return 1.0 / (build("sqrt", build("sub", x, one)) * build("sqrt", build("add", x, one)))
+
+
+_SLOPES["arccosh"] = _arccosh, _arccosh_slope
 
 
 @operation
@@ -214,7 +257,11 @@ def arcsin(x: Any, /) -> Any:
     (x,), _, weak = prepare(np.arcsin, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.arcsin(x, arcsinh)
-    return build("atan2", x, _adjacent(x), weak=weak)
+    return _weakly(_differentiated("arcsin")(x), weak)
+
+
+_SLOPES["arcsin"] = lambda x: build("atan2", x, _adjacent(x)), lambda y, x: 1.0 / _adjacent(x)
+_SLOPES["arccos"] = lambda x: build("atan2", _adjacent(x), x), lambda y, x: -1.0 / _adjacent(x)
 
 
 @operation
@@ -223,7 +270,7 @@ def arccos(x: Any, /) -> Any:
     (x,), _, weak = prepare(np.arccos, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.arccos(x, arcsinh)
-    return build("atan2", _adjacent(x), x, weak=weak)
+    return _weakly(_differentiated("arccos")(x), weak)
 
 
 def _adjacent(x: Tracer) -> Tracer:
@@ -295,6 +342,10 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 def cbrt(x: Any, /) -> Any:
     """`np.cbrt`: the cube root, of negative numbers too."""
     (x,), _, weak = prepare(np.cbrt, (x,))
+    return _weakly(_differentiated("cbrt")(x), weak)
+
+
+def _cbrt(x: Tracer) -> Tracer:
     zero, one = (full_like_tracer(x, value) for value in (0, 1))
     sign = select(compare("lt", x, zero), build("neg", one), one)
     size = build("mul", sign, x)
@@ -316,7 +367,10 @@ def cbrt(x: Any, /) -> Any:
     excess = build("sub", build("mul", build("mul", root, root), root), size)
     root = build("sub", root, build("mul", excess, build("mul", square, third)))
     root = build("mul", build("mul", sign, unscaled), root)
-    return build("select", usual[0], select(usual[1], root, x), x, weak=weak)
+    return select(usual[0], select(usual[1], root, x), x)
+
+
+_SLOPES["cbrt"] = _cbrt, lambda y, x: 1.0 / (3.0 * y * y)
 
 
 # of sin(pi * x) / (pi * x) in (pi * x)**2, enough for 1

@@ -111,11 +111,32 @@ def digamma(x: Any, /) -> Any:
     return select(pole, full_like_tracer(x, math.nan), y)
 
 
+_LARGE = 8
+
+
+def _is_large(x: Tracer) -> Tracer:
+    return build("and", compare("ge", x, full_like_tracer(x, _LARGE)), compare("lt", x, full_like_tracer(x, math.inf)))
+
+
+def _log_gamma_step(x: Tracer, step: Tracer) -> Tracer:
+    """`gammaln(x + step) - gammaln(x)` where both arguments are `_LARGE` or more: the difference of Stirling's series, whose
+    large terms are subtracted before they are computed.
+    """
+    y = x + step
+    tails = [polynomial(1.0 / (z * z), STIRLING) / z for z in (y, x)]
+    return step * (build("log", x) - 1.0) + (y - 0.5) * build("log1p", step / x) + (tails[0] - tails[1])
+
+
 @operation
 def betaln(a: Any, b: Any, /) -> Any:
     """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
     a, b = floats(a, b)
-    return gammaln(a) + gammaln(b) - gammaln(a + b)
+    ordered = compare("ge", a, b)
+    high, low = select(ordered, a, b), select(ordered, b, a)
+    large = build("and", _is_large(high), compare("gt", low, full_like_tracer(low, 0)))
+    step = _log_gamma_step(select(large, high, full_like_tracer(high, _LARGE)), select(large, low, full_like_tracer(low, 1)))
+    other = gammaln(select(large, full_like_tracer(high, 1), high)) - gammaln(select(large, full_like_tracer(a, 1), a + b))
+    return gammaln(low) + select(large, -step, other)
 
 
 @operation
@@ -158,7 +179,12 @@ def beta(a: Any, b: Any, /) -> Any:
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, `gamma(z + m) / gamma(z)`; 1 where `m` is 0."""
     z, m = floats(z, m)
-    ratio = gammasgn(z + m) * gammasgn(z) * build("exp", gammaln(z + m) - gammaln(z))
+    end = z + m
+    large = build("and", _is_large(z), _is_large(end))
+    one = full_like_tracer(z, 1)
+    step = _log_gamma_step(select(large, z, full_like_tracer(z, _LARGE)), select(large, m, one))
+    other = gammaln(select(large, one, end)) - gammaln(select(large, one, z))
+    ratio = gammasgn(end) * gammasgn(z) * build("exp", select(large, step, other))
     return where(compare("eq", m, full_like_tracer(m, 0)), 1.0, ratio)
 
 

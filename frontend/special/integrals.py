@@ -15,7 +15,7 @@ from ..elementwise import compare, full_like_tracer, select
 from ..numpy.math import sign_factor
 from ..tracer import Tracer
 from ..tracing import build
-from .parts import as_float, chebyshev, with_slopes
+from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial, with_slopes
 
 __all__ = ["dawsn", "exp1", "expi", "fresnel", "sici", "spence"]
 
@@ -361,9 +361,10 @@ def _spence(at: Tracer) -> Tracer:
 
 
 def _spence_slope(y: Tracer, x: Tracer) -> Tracer:
-    one = compare("eq", x, _constant(x, 1))
-    away = select(one, _constant(x, 2), x)
-    return select(one, _constant(x, -1), build("log", away) / (1.0 - away))
+    u = x - 1.0
+    near = _below(build("abs", u), NEAR_LOG)
+    away = select(near, _constant(x, 2), x)
+    return -select(near, polynomial(select(near, u, _constant(x, 0)), LOG_RATIO), build("log", away) / (away - 1.0))
 
 
 _spence_with_slope = with_slopes(_spence, _spence_slope)

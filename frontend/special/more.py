@@ -17,7 +17,7 @@ from ..promotion import result_type
 from ..tracing import build, lift, lift_as, token
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn, poch
 from .integrals import dawsn
-from .parts import as_float, float_operands, floats, with_slopes
+from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, float_operands, floats, polynomial, with_slopes
 
 __all__ = [
     "agm", "cbrt", "comb", "cosm1", "ellipe", "ellipk", "ellipkm1", "erfi", "exp2", "exp10", "expm1", "exprel", "huber",
@@ -41,10 +41,11 @@ def exp10(x: Any, /) -> Any:
 def exprel(x: Any, /) -> Any:
     """`(exp(x) - 1) / x`, 1 at 0."""
     x = as_float(x)
-    zero = x == 0
-    safe = lnp.where(zero, 1.0, x)
-    far = build("expm1", lift(safe)) / safe
-    return lnp.where(zero, 1.0 + 0.5 * x, lnp.where(x == math.inf, math.inf, far))
+    near = lnp.abs(x) < 1
+    # a quotient at 0 has no slope, and one near it loses digits with each derivative
+    series = polynomial(lift(lnp.where(near, x, 0.0)), EXP_RATIO)
+    safe = lnp.where(near | (x == math.inf), 1.0, x)
+    return lnp.where(near, series, lnp.where(x == math.inf, math.inf, build("expm1", lift(safe)) / safe))
 
 
 @operation
@@ -89,9 +90,10 @@ def inv_boxcox1p(y: Any, lmbda: Any, /) -> Any:
 
 def _log_of_box_cox(y: Any, power: Any) -> Any:
     y, power = floats(y, power)
-    zero = power == 0
-    scale = lnp.where(zero, 1.0, power)
-    return lnp.where(zero, y, lnp.log1p(scale * y) / scale)
+    z = power * y
+    near = (lnp.abs(z) < NEAR_LOG) | (power == 0)
+    series = y * polynomial(lift(lnp.where(near & (lnp.abs(z) < 1), z, 0.0)), LOG_RATIO)
+    return lnp.where(near, series, lnp.log1p(lnp.where(near, 1.0, z)) / lnp.where(near, 1.0, power))
 
 
 @operation

@@ -28,7 +28,7 @@ from .gammas import *
 from .incomplete import *
 from .integrals import *
 from .more import *
-from .parts import as_float, chebyshev, floats, polynomial, with_slopes
+from .parts import EXP_RATIO, as_float, chebyshev, floats, polynomial, with_slopes
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
@@ -63,11 +63,14 @@ def xlog1py(x: Any, y: Any, /) -> Any:
     return x * build("log1p", select(_zero_times(x, y, -1), full_like_tracer(y, 0), y))
 
 
+_entropy = with_slopes(lambda x: xlogy(x, x), lambda y, x: build("log", x) + 1.0)
+
+
 @operation
 def entr(x: Any, /) -> Any:
     """`-x * log(x)`; 0 at 0, minus infinity below."""
     x = as_float(x)
-    return select(compare("lt", x, full_like_tracer(x, 0)), full_like_tracer(x, -math.inf), -xlogy(x, x))
+    return select(compare("lt", x, full_like_tracer(x, 0)), full_like_tracer(x, -math.inf), -_entropy(x))
 
 
 @operation
@@ -92,10 +95,14 @@ def kl_div(x: Any, y: Any, /) -> Any:
 
 def _box_cox(of: str, x: Any, lmbda: Any) -> Any:
     x, power = floats(x, lmbda)
-    zero = compare("eq", power, full_like_tracer(power, 0))
+    zero, one = full_like_tracer(power, 0), full_like_tracer(power, 1)
     log = build(of, x)
-    scale = select(zero, full_like_tracer(power, 1), power)
-    return select(zero, log, build("expm1", scale * log) / scale)
+    z = power * log
+    small = compare("lt", build("abs", z), one)
+    near = build("or", small, compare("eq", power, zero))
+    # by lambda, too, smooth at 0
+    series = log * polynomial(select(small, z, zero), EXP_RATIO)
+    return select(near, series, build("expm1", select(near, one, z)) / select(near, one, power))
 
 
 @operation
@@ -116,14 +123,20 @@ def expit(x: Any, /) -> Any:
     return sigmoid(x)
 
 
-@operation
-def logit(p: Any, /) -> Any:
-    """`log(p / (1 - p))`, accurate near a half, too."""
-    p = as_float(p)
+def _logit(p: Tracer) -> Tracer:
     t = p + p - 1.0
     near = compare("lt", build("abs", t), full_like_tracer(p, 0.5))
     t, q = select(near, t, full_like_tracer(p, 0)), select(near, full_like_tracer(p, 0.5), p)
     return select(near, build("log1p", t) - build("log1p", -t), build("log", q / (1.0 - q)))
+
+
+_logit_with_slope = with_slopes(_logit, lambda y, p: 1.0 / p / (1.0 - p))
+
+
+@operation
+def logit(p: Any, /) -> Any:
+    """`log(p / (1 - p))`, accurate near a half, too."""
+    return _logit_with_slope(as_float(p))
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,13 @@ from ..promotion import result_type
 from ..tracer import Tracer
 from ..tracing import lift_operands, token
 from ..transformations.custom import custom_jvp
+
+EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
+"""`expm1(z) / z` in z, enough up to 1 with three derivatives."""
+
+NEAR_LOG = 0.125
+LOG_RATIO = tuple((-1) ** k / (k + 1) for k in range(24))
+"""`log1p(z) / z` in z, enough up to `NEAR_LOG` with three derivatives."""
 
 
 def as_float(x: Any) -> Tracer:

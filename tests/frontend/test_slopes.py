@@ -1,0 +1,149 @@
+"""Derivatives where they are easily lost: where results saturate, at removable singularities, at the ends of domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import lamina as lm
+import lamina.numpy as lnp
+import numpy as np
+import pytest
+
+special, nn = lm.special, lm.nn
+INF = math.inf
+
+
+def slopes(function: Callable[[Any], Any], x: np.ndarray, order: int = 1) -> list[np.ndarray]:
+    """Derivatives of an elementwise function in reverse and forward mode, eager and compiled."""
+    reverse = forward = function
+    for _ in range(order):
+        reverse = lm.grad(lambda v, f=reverse: f(v).sum())
+        forward = (lambda f: lambda v: lm.jvp(f, (v,), (lnp.ones_like(v),))[1])(forward)
+    return [np.asarray(f(x)) for f in (reverse, forward, lm.jit(reverse), lm.jit(forward))]
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(x))
+    return e / (1 + e) ** 2
+
+
+def _tanh(x: np.ndarray) -> np.ndarray:
+    return 4 * _sigmoid(2 * x)
+
+
+SATURATING: dict[str, tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray], float]] = {
+    "tanh": (lnp.tanh, _tanh, 1),
+    "sigmoid": (nn.sigmoid, _sigmoid, 2),
+    "expm1": (lnp.expm1, np.exp, 2),
+    "softplus": (nn.softplus, lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x))), 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SATURATING)
+def test_saturated_results_keep_their_slopes(name: str, dtype: str) -> None:
+    function, oracle, scale = SATURATING[name]
+    rng = np.random.default_rng(0)
+    end = {"float32": 40, "float64": 340}[dtype] * scale
+    size = np.exp(rng.uniform(math.log(1e-8), math.log(end), 500))
+    x = (size * rng.choice([-1, 1], 500)).astype(dtype)
+    with np.errstate(over="ignore"):
+        want = oracle(x.astype(np.longdouble))
+        kept = np.abs(want) < np.finfo(dtype).max
+    for got in slopes(function, x):
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got[kept], want[kept].astype(dtype), rtol=float(8 * np.finfo(dtype).eps))
+
+
+ENDS: list[tuple[str, Callable[[Any], Any], list[float], list[float]]] = [
+    ("cbrt", lnp.cbrt, [0.0, INF, -INF], [INF, 0.0, 0.0]),
+    ("entr", special.entr, [0.0], [INF]),
+    ("arcsin", lnp.arcsin, [1.0, -1.0], [INF, INF]),
+    ("arccos", lnp.arccos, [1.0, -1.0], [-INF, -INF]),
+    ("arccosh", lnp.arccosh, [1.0, INF], [INF, 0.0]),
+    ("arctanh", lnp.arctanh, [1.0, -1.0], [INF, INF]),
+    ("logit", special.logit, [0.0, 1.0], [INF, INF]),
+    ("log", lnp.log, [0.0, INF], [INF, 0.0]),
+    ("log1p", lnp.log1p, [-1.0], [INF]),
+    ("sqrt", lnp.sqrt, [0.0], [INF]),
+    ("sinh", lnp.sinh, [800.0, -800.0], [INF, INF]),
+    ("cosh", lnp.cosh, [800.0, -800.0], [INF, -INF]),
+    ("relu6", nn.relu6, [0.0, 6.0, 7.0, -1.0, 3.0], [0.0, 0.0, 0.0, 0.0, 1.0]),
+    ("hard_swish", nn.hard_swish, [3.0, -3.0, 4.0, -4.0], [1.0, 0.0, 1.0, 0.0]),
+    ("sigmoid", nn.sigmoid, [INF, -INF, 800.0], [0.0, 0.0, 0.0]),
+    ("tanh", lnp.tanh, [INF, -INF], [0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("function", "points", "want"), [case[1:] for case in ENDS], ids=[case[0] for case in ENDS])
+def test_slopes_at_the_ends_of_domains(function: Callable[[Any], Any], points: list[float], want: list[float]) -> None:
+    for dtype in (np.float32, np.float64):
+        for got in slopes(function, np.array(points, dtype)):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_second_slopes_of_what_overflows() -> None:
+    for function, want in ((lnp.sinh, [INF, -INF]), (lnp.cosh, [INF, INF])):
+        for got in slopes(function, np.array([800.0, -800.0]), 2):
+            np.testing.assert_array_equal(got, want)
+
+
+def _integral_of(weight: Callable[[np.ndarray], np.ndarray]) -> float:
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    return float(0.5 * (weights * weight(0.5 * (nodes + 1))).sum())
+
+
+def _exprel(x: float, order: int) -> float:
+    return _integral_of(lambda t: t**order * np.exp(x * t))
+
+
+def _spence(x: float, order: int) -> float:
+    u = x - 1  # spence'(x) = -log1p(u) / u, the integral of -1 / (1 + u t)
+    k = order - 1
+    return _integral_of(lambda t: -((-1.0) ** k) * math.factorial(k) * t**k / (1 + u * t) ** order)
+
+
+def _box_cox(power: float, order: int) -> float:
+    log = math.log(3.0)
+    return log ** (order + 1) * _exprel(power * log, order)
+
+
+REMOVABLE: list[tuple[str, Callable[[Any], Any], Callable[[float, int], float], float]] = [
+    ("exprel", special.exprel, _exprel, 0.0),
+    ("spence", special.spence, _spence, 1.0),
+    ("boxcox", lambda power: special.boxcox(lnp.full_like(power, 3.0), power), _box_cox, 0.0),
+    ("boxcox1p", lambda power: special.boxcox1p(lnp.full_like(power, 2.0), power), _box_cox, 0.0),
+]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(("function", "oracle", "at"), [case[1:] for case in REMOVABLE], ids=[case[0] for case in REMOVABLE])
+def test_removable_singularities(
+    function: Callable[[Any], Any], oracle: Callable[[float, int], float], at: float, order: int
+) -> None:
+    steps = np.array([0.0, 1e-300, 1e-12, 1e-8, 1e-4, 1e-2, 0.1, 0.1249, 0.1251, 0.3])
+    x = at + np.concatenate([steps, -steps])
+    want = [oracle(v, order) for v in x]
+    for got in slopes(function, x, order):
+        np.testing.assert_allclose(got, want, rtol=1e-10 if order == 3 else 1e-12)
+
+
+def test_the_inverse_of_box_cox_by_its_power() -> None:
+    # of exp(y - p y^2 / 2 + p^2 y^3 / 3 - ...) at p = 0
+    y, e = 0.5, math.exp(0.5)
+    want = [-e * y * y / 2, e * (y**4 / 4 + 2 * y**3 / 3)]
+    for order, value in enumerate(want, 1):
+        for got in slopes(lambda power: special.inv_boxcox(lnp.full_like(power, y), power), np.zeros(2), order):
+            np.testing.assert_allclose(got, value, rtol=1e-14)
+
+
+def test_gammas_of_large_numbers() -> None:
+    a = np.array([20.0, 1e5, 1e10, 1e15])
+    error = 64 * np.finfo(float).eps
+    np.testing.assert_allclose(special.beta(a, 1.0), 1 / a, rtol=error)
+    np.testing.assert_allclose(special.beta(2.0, a), 1 / a / (a + 1), rtol=4 * error)
+    np.testing.assert_allclose(special.poch(a, 1.0), a, rtol=error)
+    np.testing.assert_allclose(special.poch(a, -1.0), 1 / (a - 1), rtol=error)
+    np.testing.assert_allclose(special.comb(a, 3.0), a * (a - 1) * (a - 2) / 6, rtol=4 * error)
