@@ -8,6 +8,7 @@ run on threads in programs linked with an OpenMP runtime.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,17 +61,37 @@ def run(args: Sequence[str] | None) -> int:
     module = parse(ctx, *read_text(options.file))
     pipeline.guard_accesses(module)
     result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True)
-    _write(options.output, result if isinstance(result, bytes) else result.encode())
-    if options.header is not None:
-        _write(options.header, header(module, Path(options.header).stem).encode())
+    files: dict[str, bytes] = {}
+    if options.header is not None:  # first: a header that C cannot have leaves no object either
+        files[options.header] = header(module, Path(options.header).stem).encode()
+    files[options.output] = result if isinstance(result, bytes) else result.encode()
+    _write_all(files)
     return 0
 
 
-def _write(name: str, data: bytes) -> None:
+def _write_all(files: dict[str, bytes]) -> None:
+    """Write every file beside its name before any takes its name, so that an error leaves the old files as they were."""
+    written: dict[str, Path] = {}
+    name = ""
     try:
-        Path(name).write_bytes(data)
+        for name, data in files.items():
+            path = Path(name)
+            if path.is_dir():
+                raise UsageError(f"cannot write {name}: it is a directory")
+            if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
+                path.write_bytes(data)
+                continue
+            path = path.resolve()  # a link goes on to name what it names
+            beside = path.with_name(f".{path.name}.{os.getpid()}")
+            written[name] = beside
+            beside.write_bytes(data)
+        for name, beside in written.items():
+            beside.replace(Path(name).resolve())
     except OSError as error:
         raise UsageError(f"cannot write {name}: {error.strerror}") from None
+    finally:
+        for beside in written.values():
+            beside.unlink(missing_ok=True)
 
 
 def header(module: ModuleOp, stem: str) -> str:
@@ -87,6 +108,7 @@ def header(module: ModuleOp, stem: str) -> str:
     guard = "".join(c if c.isalnum() else "_" for c in stem.upper()) + "_H"
     functions: set[str] = set()
     lines = [f"#ifndef {guard}", f"#define {guard}", "#include <stdbool.h>", "#include <stdint.h>", ""]
+    lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for function in module.body.block.ops:
         if isinstance(function, KernelOp) and function.sym_name.data not in launched:
             lines += [*_kernel_prototype(function, *_symbol(function.sym_name.data, functions)), ""]
@@ -108,7 +130,7 @@ def header(module: ModuleOp, stem: str) -> str:
             f"void {name}({', '.join([*parameters, 'void *arena'])}){label};",
             "",
         ]
-    return "\n".join([*lines, "#endif", ""])
+    return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
 
 
 def _kernel_prototype(kernel: KernelOp, name: str, label: str) -> list[str]:

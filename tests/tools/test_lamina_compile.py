@@ -68,3 +68,43 @@ def test_names_that_c_cannot_reach_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert "@scale-by-two has a name no assembler takes from C" in capsys.readouterr().err
     assert not (tmp_path / "odd.h").exists()
     assert lamina_compile.main(args[:3]) == 0
+
+
+def test_cpp_links_what_the_header_declares(tmp_path: Path):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    (tmp_path / "twice.mlir").write_text("""
+func.func @twice(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %y = graph.add %x, %x : tensor<3xf32>
+  return %y : tensor<3xf32>
+}
+""")
+    args = [str(tmp_path / "twice.mlir"), "-o", str(tmp_path / "twice.o"), "--header", str(tmp_path / "twice.h")]
+    assert lamina_compile.main(args) == 0
+    (tmp_path / "main.cpp").write_text("""
+#include "twice.h"
+int main() {
+  alignas(64) static unsigned char arena[twice_ARENA_BYTES + 64];
+  float x[3] = {1, 2, 3}, y[3];
+  twice(x, y, arena);
+  return y[0] == 2 && y[1] == 4 && y[2] == 6 ? 0 : 1;
+}
+""")
+    program = str(tmp_path / "program")
+    subprocess.run([compiler, str(tmp_path / "main.cpp"), str(tmp_path / "twice.o"), "-o", program, "-lm"], check=True)
+    subprocess.run([program], check=True)
+
+
+@pytest.mark.parametrize("fault", ["name", "folder"])
+def test_a_header_that_fails_leaves_the_object_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str):
+    name = '@"a b"' if fault == "name" else "@f"
+    (tmp_path / "x.mlir").write_text(
+        f"func.func {name}(%x: tensor<2xf32>) -> tensor<2xf32> {{\n  return %x : tensor<2xf32>\n}}\n"
+    )
+    (tmp_path / "x.o").write_bytes(b"old")
+    header = tmp_path / ("x.h" if fault == "name" else "missing/x.h")
+    assert lamina_compile.main([str(tmp_path / "x.mlir"), "-o", str(tmp_path / "x.o"), "--header", str(header)]) != 0
+    assert capsys.readouterr().err
+    assert (tmp_path / "x.o").read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.mlir", "x.o"]
