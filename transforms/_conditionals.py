@@ -218,9 +218,15 @@ def _has_inner_effects(function: FuncOp) -> bool:
 def _may_spoil(op: CaseOp, branch: FuncOp, batcher: Batcher) -> bool:
     """Whether a branch may have slopes that are not finite: where it is not taken, a cotangent of 0 turns them into NaN.
 
-    Not where nothing it returns has a tangent, and not for ops whose slopes are constants.
+    Not where nothing it returns has a tangent, and not for ops whose slopes are constants. A batch of a size that only a call
+    knows, which may have no element to take values from, is computed as it is.
     """
-    if batcher.size == 0 or _has_inner_effects(branch) or not any(has_tangent(r.type) for r in op.results):
+    if (
+        not isinstance(batcher.size, int)
+        or batcher.size <= 0
+        or _has_inner_effects(branch)
+        or not any(has_tangent(r.type) for r in op.results)
+    ):
         return False
     return not all(isinstance(inner, ReturnOp) or inner.name in _CONSTANT_SLOPES for inner in branch.body.block.ops)
 

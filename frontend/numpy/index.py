@@ -209,11 +209,13 @@ def slice_places(part: slice, size: Any) -> tuple[Any, int, Any, Any]:
 
     Sizes may be those that only a call knows.
     """
-    if all(not isinstance(v, Size) for v in (size, part.start, part.stop)):
+    if all(not isinstance(v, Size) for v in (size, part.start, part.stop, part.step)):
         chosen = slice_range(part, size)
         return chosen.start, chosen.step, len(chosen), abs((len(chosen) - 1) * chosen.step) + 1
     part = _static_slice(part)
     step = 1 if part.step is None else part.step
+    if isinstance(step, Size):
+        raise SizeError(f"a slice has a step that is known while tracing, got {step}: index by lnp.arange(count) * step")
     least_place, most = (0, size) if step > 0 else (-1, size - 1)
 
     def place(limit: Any, default: Any) -> Any:

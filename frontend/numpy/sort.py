@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.symbolic import Size
 from ...errors import DTypeError, ShapeError
 from ..complex_formulas import parts
 from ..config import config
@@ -341,7 +342,8 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
 # Places in sorted arrays
 
 _FEW = 32
-"""A sorted array of fewer elements is compared as a whole, a longer one is halved."""
+"""A sorted array of fewer elements is compared as a whole, a longer one is halved. One of a size that only a call knows is
+compared as a whole: how often it would be halved is not known."""
 
 
 def _is_less(x: Tracer, y: Tracer) -> Tracer:
@@ -359,7 +361,7 @@ def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
         return _is_less(element, value) if side == "left" else build("not", _is_less(value, element))
 
     n = x.shape[0]
-    if n < _FEW:
+    if isinstance(n, Size) or n < _FEW:
         shape = (*v.shape, n)
         values = broadcast_tracer(reshape_tracer(v, (*v.shape, 1)), shape)
         return sum_of(is_before(broadcast_tracer(x, shape), values), -1)
@@ -413,7 +415,7 @@ def isin(
     x, tests = lift(element), lift(test_elements)
     dtype = result_type([x.dtype, tests.dtype])
     x, tests = lift_as(x, dtype), reshape_tracer(lift_as(tests, dtype), (tests.size,))
-    if tests.size < _FEW:
+    if isinstance(tests.size, Size) or tests.size < _FEW:
         shape = (*x.shape, tests.size)
         found = any_of(
             compare("eq", broadcast_tracer(reshape_tracer(x, (*x.shape, 1)), shape), broadcast_tracer(tests, shape)), -1
