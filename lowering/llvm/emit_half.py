@@ -66,7 +66,8 @@ def _to_odd(b: Builder, x: str, double: Ty) -> str:
     near = b.cast("fptrunc", x, double, single)
     back = b.cast("fpext", near, single, double)
     # differences of magnitudes as integers of 64 bits: masks of vectors of two widths cost shuffles
-    above = b.sub(*(b.binary("and", b.bitcast(v, double, words), const(2**63 - 1, words), words) for v in (x, back)), words)
+    magnitude, of_back = (b.binary("and", b.bitcast(v, double, words), const(2**63 - 1, words), words) for v in (x, back))
+    above = b.sub(magnitude, of_back, words)
     toward_zero = b.cast("trunc", b.binary("ashr", above, const(63, words), words), words, bits)  # -1 where it was rounded up
     found = b.add(b.bitcast(near, single, bits), toward_zero, bits)
     lost = b.cast("zext", b.fcmp("one", x, back, double), double.bool, bits)
