@@ -106,14 +106,17 @@ _HOMES = {
     **{"apply_along_axis": ".slices", "fft": "..fft", "gcd": ".divisors", "i0": "..special.namespace", "lcm": ".divisors"},
     **{"linalg": "..linalg.namespace", "polydiv": ".fit", "polyfit": ".fit", "vectorize": ".slices"},
     **{"frompyfunc": ".frompyfunc", "ufunc": ".frompyfunc"},
+    **dict.fromkeys(
+        ("acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "asin", "asinh", "cbrt", "cosh", "sinh"), ".hyperbolic"
+    ),
 }
 """What is imported when it is first used: the module that has it."""
 
 _PARTS = [
     importlib.import_module(f".{part}", __package__)
     for part in (
-        *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic", "math", "more"),
-        *("nonzero", "numbers", "of_numpy", "pad", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
+        *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic"),
+        *("math", "more", "nonzero", "numbers", "of_numpy", "pad", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
     )
 ]
 __all__ = [

@@ -32,10 +32,10 @@ from ..numpy.ufuncs import floor
 from ..promotion import canonical, is_integer_dtype
 from ..special.incomplete import gamma_sample_slope
 from ..special.namespace import gammaln
-from ..special.parts import with_slopes
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as
 from ..transformations.batching import vmap
+from ..transformations.custom import with_slopes
 from .bits import float_dtype, sample_shape, split, uniform_floats
 from .distributions import exponential, maxwell, normal, rademacher
 

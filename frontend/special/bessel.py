@@ -14,7 +14,8 @@ from ..numpy.join import stack
 from ..numpy.math import sign_factor
 from ..tracer import Tracer
 from ..tracing import build
-from .parts import as_float, chebyshev, with_slopes
+from ..transformations.custom import with_slopes
+from .parts import as_float, chebyshev
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "j0", "j1"]
 

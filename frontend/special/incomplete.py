@@ -21,8 +21,9 @@ from ..numpy.reduce import any as any_of
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as
 from ..transformations.autodiff import jvp
+from ..transformations.custom import with_slopes
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
-from .parts import float_operands, floats, polynomial, with_slopes
+from .parts import float_operands, floats, polynomial
 
 __all__ = ["betainc", "expn", "gammainc", "gammaincc", "hyp1f1", "hyp2f1"]
 

@@ -15,7 +15,8 @@ from ..elementwise import compare, full_like_tracer, select
 from ..numpy.math import sign_factor
 from ..tracer import Tracer
 from ..tracing import build
-from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial, with_slopes
+from ..transformations.custom import with_slopes
+from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 
 __all__ = ["dawsn", "exp1", "expi", "fresnel", "sici", "spence"]
 

@@ -15,9 +15,10 @@ from ..moves import static_int
 from ..numpy import namespace as lnp
 from ..promotion import result_type
 from ..tracing import build, lift, lift_as, token
+from ..transformations.custom import with_slopes
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn, poch
 from .integrals import dawsn
-from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, float_operands, floats, polynomial, with_slopes
+from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, float_operands, floats, polynomial
 
 __all__ = [
     "agm", "cbrt", "comb", "cosm1", "ellipe", "ellipk", "ellipkm1", "erfi", "exp2", "exp10", "expm1", "exprel", "huber",

@@ -18,6 +18,7 @@ from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.math import sign_factor
 from ..tracer import Tracer
 from ..tracing import build
+from ..transformations.custom import with_slopes
 from . import bessel as special_bessel
 from . import gammas as special_gammas
 from . import incomplete as special_incomplete
@@ -28,7 +29,7 @@ from .gammas import *
 from .incomplete import *
 from .integrals import *
 from .more import *
-from .parts import EXP_RATIO, as_float, chebyshev, floats, polynomial, with_slopes
+from .parts import EXP_RATIO, as_float, chebyshev, floats, polynomial
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,

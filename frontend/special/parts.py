@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from ..moves import broadcast_tracer
 from ..promotion import result_type
 from ..tracer import Tracer
 from ..tracing import lift_operands, token
-from ..transformations.custom import custom_jvp
 
 EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
 """`expm1(z) / z` in z, enough up to 1 with three derivatives."""
@@ -58,14 +56,3 @@ def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     for c in reversed(coefficients[:-1]):
         y = y * x + c
     return y
-
-
-def with_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Any] | None) -> Callable[..., Tracer]:
-    """A function of floats whose slope by each operand is another, of the result and the operands; None: 0."""
-
-    def rule(slope: Callable[..., Any]) -> Callable[..., Tracer]:
-        return lambda tangent, y, *operands: tangent * slope(y, *operands)
-
-    known = custom_jvp(function)
-    known.defjvps(*(None if slope is None else rule(slope) for slope in slopes))
-    return known

@@ -470,3 +470,14 @@ class _FromPull(CustomDerivative):
         residuals = first.out_avals[len(function.out_avals) :]
         reverse.avals, reverse.captured = (*residuals, *reverse.avals), []
         return [first, reverse]
+
+
+def with_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Any] | None) -> Callable[..., Tracer]:
+    """A function of floats whose slope by each operand is another, of the result and the operands; None: 0."""
+
+    def rule(slope: Callable[..., Any]) -> Callable[..., Tracer]:
+        return lambda tangent, y, *operands: tangent * slope(y, *operands)
+
+    known = custom_jvp(function)
+    known.defjvps(*(None if slope is None else rule(slope) for slope in slopes))
+    return known
