@@ -39,7 +39,7 @@ FEW_TIMES = 64
 LARGE = 1 << 19
 """Elements of an operand that caches do not hold once it is converted."""
 
-CHEAP = ("add", "sub", "mul", "max", "min", "neg", "abs", "convert", "select", "compare")
+CHEAP = ("add", "sub", "mul", "max", "min", "neg", "abs", "convert", "select", "cmp")
 """Elementwise ops that take about as long as a load."""
 
 SHORT_BYTES = 128

@@ -149,17 +149,13 @@ def _extend(opcode: str) -> Pure:
     return write
 
 
-def _index_cast(signed: bool) -> Pure:
-    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
-        source = e.ty(op.operands[0].type, op)
-        if source is ty:
-            return xs[0]
-        if is_number(xs[0]) and source is I64:
-            return const(int(xs[0]), ty)
-        opcode = "trunc" if ty.bits < source.bits else "sext" if signed else "zext"
-        return e.b.cast(opcode, xs[0], source, ty)
-
-    return write
+def _index_cast(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+    source = e.ty(op.operands[0].type, op)
+    if source is ty:
+        return xs[0]
+    if is_number(xs[0]) and source is I64:
+        return const(int(xs[0]), ty)
+    return e.b.cast("trunc" if ty.bits < source.bits else "sext", xs[0], source, ty)
 
 
 def _saturate(name: str) -> Pure:
@@ -277,8 +273,7 @@ PURE: dict[str, Pure] = {
     "arith.bitcast": _cast("bitcast"),
     "arith.fptosi": _saturate("fptosi"),
     "arith.fptoui": _saturate("fptoui"),
-    "arith.index_cast": _index_cast(signed=True),
-    "arith.index_castui": _index_cast(signed=False),
+    "arith.index_cast": _index_cast,
     "arith.dot_words": dot_words,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _absolute,

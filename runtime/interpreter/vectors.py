@@ -28,7 +28,7 @@ def unsigned(x: Any) -> np.ndarray:
 
 
 def extend(op: Operation, x: Any) -> Any:
-    """`arith.extui`, `arith.uitofp`, `arith.index_castui`."""
+    """`arith.extui`, `arith.uitofp`."""
     return unsigned(x).astype(_result(op))[()]
 
 
@@ -131,7 +131,6 @@ def _reduction(op: Any, vector: np.ndarray, *acc: Any) -> Any:
 MEANINGS: dict[str, Meaning] = {
     "arith.extui": extend,
     "arith.uitofp": extend,
-    "arith.index_castui": extend,
     "arith.fptoui": _to_unsigned,
     "arith.divui": _on_unsigned(_divide),
     "arith.remui": _on_unsigned(_remainder),
