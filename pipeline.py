@@ -246,6 +246,7 @@ def compile_to(
     target: Target | None = None,
     *,
     standalone: bool = False,
+    threads: bool | None = None,
     tuned: bool = False,
 ) -> str | bytes:
     """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
@@ -255,6 +256,7 @@ def compile_to(
         phase: one of `PHASES`.
         target: what the module is for from here on; if not given, what it names itself, else the host.
         standalone: whether these are to work without our runtime.
+        threads: what `codegen.standalone` takes for these.
         tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
 
     Raises:
@@ -280,7 +282,7 @@ def compile_to(
             for effect in effects_of(module):
                 rule = "needs Python, which an object for other programs has not: lower it with lm.jit or run it by lamina-run"
                 raise placed(CompileError(f"'{effect.name}' op {effect.kind.data} {rule}"), effect)
-            text = complete(text, target)
+            text = complete(text, target, threads)
         if phase == "llvmir":
             return text
         return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)

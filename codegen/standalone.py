@@ -1,14 +1,19 @@
 """What an object needs that is used without our runtime: `lamina_parallel`, in the object itself.
 
-It is defined weakly: of several objects in a program one is taken, and a program may bring its own. On Linux it runs iterations
-on an OpenMP runtime if the program is linked with one (`-fopenmp`), else, and elsewhere, all of them in the calling thread.
+Three forms. By default it is defined weakly: of several objects in a program one is taken, and a program may bring its own. On
+Linux it runs iterations on an OpenMP runtime if the program has one, else, and elsewhere, all of them in the calling thread.
+`-fopenmp` alone gives a program none: linkers leave out a library that only weak references name, hence headers name it, too
+(`ANCHOR`). With threads required, the object itself names the OpenMP runtime, and does not link without it; with threads
+refused, nothing is looked for. These two are of the object alone.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
+from itertools import product
 
+from ..errors import CompileError
 from .flow import Flow, define
 from .targets import Target
 from .text import I32, I64, PTR, Module
@@ -24,8 +29,22 @@ _BODY, _DATA, _COUNT, _CHUNKS, _NEXT = 0, 8, 16, 24, 64
 _REGION = "[128 x i8], align 64"
 
 
-def standalone(text: str, target: Target) -> str:
+ANCHOR = """\
+#ifdef _OPENMP /* the object finds the OpenMP runtime where a program names it: this does */
+extern void GOMP_parallel(void (*)(void *), void *, unsigned, unsigned);
+static void (*const {name})(void (*)(void *), void *, unsigned, unsigned) __attribute__((used)) = GOMP_parallel;
+#endif"""
+"""What a header says, so that a program compiled with `-fopenmp` is linked with the runtime; it also takes what defines the
+function out of a static library. Only the functions that are called count: `omp_get_max_threads` would not do."""
+
+
+def standalone(text: str, target: Target, threads: bool | None = None) -> str:
     r"""LLVM IR text that leaves no function of ours undefined.
+
+    Args:
+        text: LLVM IR of a module.
+        target: what it is for; OpenMP is looked for on Linux alone.
+        threads: whether loops must run on threads of OpenMP, or must not; None: where the program has OpenMP.
 
     >>> from lamina.codegen.targets.aarch64 import TARGET
     >>> text = "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\n"
@@ -33,7 +52,11 @@ def standalone(text: str, target: Target) -> str:
     (True, '')
     """
     rest, found = _DECLARATION.subn("", text)
-    return rest + _runtime("linux" in target.triple) if found else text
+    if not found:
+        return text
+    if threads and "linux" not in target.triple:
+        raise CompileError(f"target '{target}' has no OpenMP runtime to require: leave out --threads")
+    return rest + _runtime("linux" in target.triple, threads)
 
 
 def with_runtime(text: str) -> str:
@@ -44,27 +67,31 @@ def with_runtime(text: str) -> str:
     >>> with_runtime(standalone(text, TARGET)) == text
     True
     """
-    for openmp in (True, False):
-        text = text.replace(_runtime(openmp), "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\n")
+    for openmp, threads in product((True, False), (None, True, False)):
+        text = text.replace(_runtime(openmp, threads), "declare void @lamina_parallel(ptr, ptr, i64, i64, i64)\n")
     return text
 
 
 @cache
-def _runtime(openmp: bool) -> str:
+def _runtime(openmp: bool, threads: bool | None) -> str:
     """The definition of `@lamina_parallel`, with the threads of OpenMP or without any."""
     module = Module()
-    entry = "weak void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)"
-    define(module, entry, _parallel if openmp else run_alone)
-    if openmp:
+    linkage = "weak" if threads is None else "internal"
+    entry = f"{linkage} void @lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)"
+    if openmp and threads is not False:
+        define(module, entry, partial(_parallel, required=bool(threads)))
         define(module, "internal void @lamina.member(ptr %shared)", _member)
+    else:
+        define(module, entry, run_alone)
     return "\n" + module.text()
 
 
-def _parallel(b: Flow) -> None:
+def _parallel(b: Flow, *, required: bool) -> None:
     """Open a region of OpenMP's, if the program has it and the loop is worth it."""
-    fork = b.module.declare("GOMP_parallel", "extern_weak void", (PTR, PTR, I32, I32))
+    fork = b.module.declare("GOMP_parallel", "void" if required else "extern_weak void", (PTR, PTR, I32, I32))
     shared = b.stack(_REGION)
-    b.require(b.icmp("ne", fork, "null", PTR), "alone")
+    if not required:
+        b.require(b.icmp("ne", fork, "null", PTR), "alone")
     b.require(b.icmp("sgt", "%count", "1", I64), "alone")
     b.require(b.icmp("sge", "%work", str(_THRESHOLD), I64), "alone")
     b.require(b.icmp("ne", "%threads", "1", I64), "alone")

@@ -2,18 +2,21 @@
 
 lamina-compile mlp.mlir -o mlp.o --header mlp.h
 
-Kernels that no function launches are functions of C, too. Objects need the C library, nothing of ours; loops that are parallel
-run on threads in programs linked with an OpenMP runtime.
+Kernels that no function launches are functions of C, too. Objects need the C library, nothing of ours. Parallel loops run on
+threads in programs that include the header and are compiled with `-fopenmp`, or have an OpenMP runtime anyway; with `--threads`
+the object requires one.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from argparse import BooleanOptionalAction
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..codegen.standalone import ANCHOR
 from ..errors import CompileError
 from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
 from .reading import guarded, parse, read_text
@@ -52,21 +55,41 @@ def run(args: Sequence[str] | None) -> int:
     add_extension(parser)
     add_target(parser)
     parser.add_argument("--header", help="write a C header with the prototypes")
+    parser.add_argument(
+        "--threads",
+        action=BooleanOptionalAction,
+        help="require an OpenMP runtime for parallel loops, or run them on one thread (where the program has one)",
+    )
     options = parser.parse_args(args)
     suffix = Path(options.output).suffix
     if suffix not in _PHASES:
         raise UsageError(f"the output must end in .o, .s or .ll, got {options.output}")
+    if options.header is not None and _same_file(options.header, options.output):
+        raise UsageError(f"-o and --header name the same file: {options.output}")
     target = target_option(options)
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
     pipeline.guard_accesses(module)
-    result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True)
+    result = pipeline.compile_to(module, _PHASES[suffix], ctx, target, standalone=True, threads=options.threads)
     files: dict[str, bytes] = {}
     if options.header is not None:  # first: a header that C cannot have leaves no object either
-        files[options.header] = header(module, Path(options.header).stem).encode()
+        finds_openmp = options.threads is None and _is_parallel(module)
+        files[options.header] = header(module, Path(options.header).stem, finds_openmp=finds_openmp).encode()
     files[options.output] = result if isinstance(result, bytes) else result.encode()
     _write_all(files)
     return 0
+
+
+def _same_file(a: str, b: str) -> bool:
+    """Whether two names are those of one file, which need not exist yet."""
+    return Path(a).resolve() == Path(b).resolve()
+
+
+def _is_parallel(module: ModuleOp) -> bool:
+    """Whether a loop of the module runs on threads."""
+    from ..dialects.loop.structure import ForOp
+
+    return any(isinstance(op, ForOp) and op.threads is not None for op in module.walk())
 
 
 def _write_all(files: dict[str, bytes]) -> None:
@@ -94,7 +117,7 @@ def _write_all(files: dict[str, bytes]) -> None:
             beside.unlink(missing_ok=True)
 
 
-def header(module: ModuleOp, stem: str) -> str:
+def header(module: ModuleOp, stem: str, *, finds_openmp: bool = False) -> str:
     """A C header of the host functions of a module at phase `program`, and of the kernels that none of them launches.
 
     Every pointer is to contiguous row-major data; results do not overlap arguments; the arena is scratch, 64-byte aligned,
@@ -130,6 +153,8 @@ def header(module: ModuleOp, stem: str) -> str:
             f"void {name}({', '.join([*parameters, 'void *arena'])}){label};",
             "",
         ]
+    if finds_openmp:
+        lines += [ANCHOR.format(name=f"{guard.lower()}_openmp"), ""]
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])
 
 

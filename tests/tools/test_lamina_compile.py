@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,72 @@ def test_a_header_that_fails_leaves_the_object_as_it_was(tmp_path: Path, capsys:
     assert capsys.readouterr().err
     assert (tmp_path / "x.o").read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.mlir", "x.o"]
+
+
+COUNTING = """
+#include <dirent.h>
+#include <stdio.h>
+#include "wide.h"
+int main(void) {
+  static float x[4096 * 64], y[4096 * 64];
+  int count = 0;
+  wide(x, y, 0);
+  DIR *tasks = opendir("/proc/self/task");
+  while (readdir(tasks)) count++;
+  printf("%d %g", count - 2, y[4096 * 64 - 1]);
+}
+"""
+"""Threads of OpenMP wait for more work: they are there after the call."""
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an object that has a parallel loop, in three forms."""
+    folder = tmp_path_factory.mktemp("wide")
+    (folder / "wide.mlir").write_text("""
+func.func @wide(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
+  %y = graph.exp %x : tensor<4096x64xf32>
+  return %y : tensor<4096x64xf32>
+}
+""")
+    for name, options in (
+        ("default", ["--header", str(folder / "wide.h")]),
+        ("threads", ["--threads"]),
+        ("alone", ["--no-threads"]),
+    ):
+        assert lamina_compile.main([str(folder / "wide.mlir"), "-o", str(folder / f"{name}.o"), *options]) == 0
+    (folder / "main.c").write_text(COUNTING)
+    return folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("flags", ["-O1", "-O3 -flto", "-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections", "-static"])
+def test_parallel_loops_run_on_threads_of_openmp(wide: Path, tmp_path: Path, flags: str):
+    """No function of OpenMP's is called in the program itself: the linker alone decides whether there is a runtime."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    for name, openmp, threads in (("default", True, 3), ("default", False, 1), ("threads", True, 3), ("alone", True, 1)):
+        program = str(tmp_path / name)
+        command = [compiler, *flags.split(), *(["-fopenmp"] if openmp else []), str(wide / "main.c"), str(wide / f"{name}.o")]
+        done = subprocess.run([*command, "-o", program], capture_output=True, text=True)
+        if done.returncode and ("gomp" in done.stderr or "-lc" in done.stderr):
+            pytest.skip("the C compiler has no OpenMP")
+        assert done.returncode == 0, done.stderr
+        done = subprocess.run([program], capture_output=True, text=True, env={"OMP_NUM_THREADS": "3", "OMP_DYNAMIC": "false"})
+        assert done.stdout.split() == [str(threads), "1"], (name, openmp)
+
+
+def test_required_threads_do_not_link_without_a_runtime(wide: Path, tmp_path: Path):
+    compiler = shutil.which("cc")
+    if compiler is None or sys.platform != "linux":
+        pytest.skip("no C compiler")
+    command = [compiler, str(wide / "main.c"), str(wide / "threads.o"), "-o", str(tmp_path / "program")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "GOMP_parallel" in done.stderr
+
+
+def test_one_file_cannot_be_the_object_and_the_header(wide: Path, capsys: pytest.CaptureFixture[str]):
+    name, other = str(wide / "same.o"), str(wide / ".." / wide.name / "same.o")
+    assert lamina_compile.main([str(wide / "wide.mlir"), "-o", name, "--header", other]) == 2
+    assert "name the same file" in capsys.readouterr().err and not (wide / "same.o").exists()
