@@ -189,7 +189,6 @@ def test_indexing(case: Any) -> None:
     ("index", "match"),
     [
         (np.array([True, False, True]), r"mask of shape \[3\] does not fit dims 0 and on of \[2, 3\]"),
-        (True, "indexing by a bool"),
         ([0, 2], "index 2 is out of bounds"),
         ([0.5], "indices must be integers"),
         ((0, 0, 0), "too many indices"),
