@@ -248,6 +248,7 @@ def compile_to(
     standalone: bool = False,
     threads: bool | None = None,
     tuned: bool = False,
+    debug_info: bool = False,
 ) -> str | bytes:
     """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
 
@@ -258,6 +259,7 @@ def compile_to(
         standalone: whether these are to work without our runtime.
         threads: what `codegen.standalone` takes for these.
         tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
+        debug_info: whether instructions say which source lines they come from, for debuggers and profilers.
 
     Raises:
         CompileError: an op cannot be lowered, or the module is past the phase.
@@ -274,7 +276,7 @@ def compile_to(
 
     with about(module):
         target = target_of(module)
-        text = emit_module(module, target)
+        text = emit_module(module, target, debug_info=debug_info)
         if standalone:
             from .codegen.standalone import standalone as complete
             from .dialects.host_functions import effects_of

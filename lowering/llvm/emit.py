@@ -29,6 +29,7 @@ from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
 from . import emit_effects, emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
+from .emit_debug import LineTable
 from .emit_host import CALLED, global_text, kernel_symbol, symbol
 from .emit_needs import needs_of, uses_heap
 from .emit_types import fail
@@ -48,22 +49,22 @@ EFFECTS: dict[str, Effect] = {
 """From op name to the writer of an op whose place matters."""
 
 
-def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = False) -> str:
+def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = False, debug_info: bool = False) -> str:
     """The LLVM IR of a module of kernels, host functions and constants, for `codegen.compile_object`.
 
     About 5 us an op. With `callable_kernels` each kernel that no function launches gets an `@<kernel>.invoke(ptr slots)`:
-    docs/kernels.md, section 2.
+    docs/kernels.md, section 2. With `debug_info` instructions say which source lines they come from (`emit_debug.py`).
 
     Raises:
         CompileError: An op has no translation, named with its place.
     """
-    return ModuleWriter(module, target, callable_kernels=callable_kernels).rest()
+    return ModuleWriter(module, target, callable_kernels=callable_kernels, debug_info=debug_info).rest()
 
 
 class ModuleWriter:
     """Writes a module: all of it at once, or some kernels ahead of the rest. Each text is a module of its own."""
 
-    def __init__(self, module: ModuleOp, target: Target, *, callable_kernels: bool = False):
+    def __init__(self, module: ModuleOp, target: Target, *, callable_kernels: bool = False, debug_info: bool = False):
         self.module, self.callable_kernels = module, callable_kernels
         symbols: dict[str, Operation] = {}
         self.launched: set[str] = set()
@@ -77,6 +78,8 @@ class ModuleWriter:
                 self.launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
                 self.called.update(name for inner in ops_in(op, CallOp) for name in inner.callees)
         self.shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
+        if debug_info:
+            self.shared.table = LineTable()
         self.waiting: dict[Operation, str] = {}
         """Kernels that were written ahead of the rest, and are in no text yet."""
         self.declared: dict[Operation, str] = {}
@@ -115,9 +118,12 @@ class ModuleWriter:
         return self._text(definitions)
 
     def _text(self, definitions: list[str]) -> str:
-        text = "\n\n".join([*definitions, *self.shared.outlined[self.outlined :]])
+        definitions = [*definitions, *self.shared.outlined[self.outlined :]]
         self.outlined = len(self.shared.outlined)
-        return f"{text}\n\n{self.shared.text.text(text if self.declared else None)}"
+        table = self.shared.table
+        text = "\n\n".join(definitions if table is None else map(table.attach, definitions))
+        rest = self.shared.text.text(text if self.declared else None)
+        return f"{text}\n\n{rest}" if table is None else f"{text}\n\n{rest}{table.text()}"
 
     def _top_level(self, op: Operation) -> list[str]:
         """The definitions that an op of the module becomes."""

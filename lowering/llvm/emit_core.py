@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...codegen.targets import Target
 from ...codegen.text import I64, PTR, Builder, Module, Ty
 from ...errors import CompileError, placed
+from .emit_debug import LineTable, LocatedBuilder
 from .emit_transpose import Window
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
 
@@ -71,6 +72,8 @@ class ModuleEmitter:
     """What kernels need besides their arguments (`emit_needs.Needs`)."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
+    table: LineTable | None = None
+    """Where the source lines of instructions are kept, if they are asked for."""
 
 
 START = "start"
@@ -92,7 +95,7 @@ class FunctionEmitter:
     def __init__(self, module: ModuleEmitter, name: str = ""):
         self.module = module
         self.name = name
-        self.b = Builder(module.text)
+        self.b = Builder(module.text) if module.table is None else LocatedBuilder(module.text, module.table)
         self.values: dict[SSAValue, str] = {}
         self.buffers: dict[SSAValue, Buffer] = {}
         self.read_only: set[SSAValue] = set()
@@ -154,8 +157,11 @@ class FunctionEmitter:
         """Write the ops of a block."""
         pure, effects, values, levels = self.module.pure, self.module.effects, self.values, self.levels
         op: Operation | None = None
+        located = self.b if isinstance(self.b, LocatedBuilder) else None
         try:
             for op in block.ops:
+                if located is not None:
+                    located.locate(op)
                 write = pure.get(op.name)
                 if write is None:
                     effect = effects.get(op.name)
