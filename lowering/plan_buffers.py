@@ -180,7 +180,7 @@ class _Storage:
     last: int
 
 
-def _known_bytes(type: Any) -> int | None:
+def known_bytes(type: Any) -> int | None:
     """The size of a buffer without gaps and unknown dims."""
     if not isinstance(type, MemRefType) or not isinstance(type.layout, NoneAttr) or DYNAMIC_INDEX in type.get_shape():
         return None
@@ -194,7 +194,7 @@ def _element_bytes(element: Any) -> int:
 
 
 def size_bytes(type: Any, op: Operation) -> int:
-    size = _known_bytes(type)
+    size = known_bytes(type)
     if size is None:
         raise fail(op, f"needs a static shape without layout to be planned, got {type}")
     return size
@@ -204,7 +204,7 @@ def _covers(value: SSAValue) -> bool:
     """Whether a buffer is a whole alloc, possibly in another shape, so that equal positions are equal addresses."""
     owner = value.owner
     while isinstance(owner, Operation) and owner.name in _VIEWS:
-        before, after = _known_bytes(owner.operands[0].type), _known_bytes(owner.results[0].type)
+        before, after = known_bytes(owner.operands[0].type), known_bytes(owner.results[0].type)
         if owner.name in ("memref.view", "memref.subview") or before is None or before != after:
             return False
         owner = owner.operands[0].owner

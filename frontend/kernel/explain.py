@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...codegen import machine
@@ -17,19 +17,16 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
-from ...dialects.types import f64, is_float, scalar_of
+from ...dialects.types import f64, scalar_of
 from ...errors import ScheduleError
 from ...lowering.analysis.accesses import Access, accesses
+from ...lowering.analysis.flops import flops_of
 from ...lowering.analysis.nests import buffer_name, name_of
 from ...lowering.target import target_of
 from ...runtime.arguments import prepare
 from ...runtime.executable import Executable
 from .text import spell_affine, spell_bound
 
-_FLOPS = {"math.fma": 2, "vector.fma": 2}
-_MOVES = frozenset(f"arith.{name}" for name in ("constant", "select", "sitofp", "uitofp", "extf", "truncf", "bitcast"))
-"""Ops that give floats and compute nothing."""
-_SAMPLES = 8
 _MEASURE_SECONDS = 0.2
 
 
@@ -191,7 +188,7 @@ def _spelled(expr: AffineExpr, symbols: Sequence[SSAValue]) -> str:
 
 
 def _roofline(kernel: KernelOp, sizes: Mapping[SSAValue, int], executable: Executable, args: Sequence[Any]) -> list[str]:
-    flops = _count(kernel.body.block, sizes)
+    flops = flops_of(kernel.body.block, sizes)
     moved = _bytes(kernel, args)
     double = any(scalar_of(r.type) == f64 for op in kernel.walk() for r in op.results)
     peak, bandwidth = machine.peak_flops("double" if double else "float"), machine.triad_bytes()
@@ -208,52 +205,6 @@ def _roofline(kernel: KernelOp, sizes: Mapping[SSAValue, int], executable: Execu
     if any(isinstance(op, WhileOp) for op in kernel.walk()):
         lines.append("  (a while loop counts as one run of its body)")
     return lines
-
-
-def _count(block: Block, env: Mapping[SSAValue, int]) -> float:
-    """Floating-point operations of one run of a block; loops with bounds that vary are sampled."""
-    total = 0.0
-    for op in block.ops:
-        if isinstance(op, ForOp):
-            total += _count_loop(op, env)
-        elif isinstance(op, WhileOp):
-            total += _count(op.body.block, env)
-        elif isinstance(op, IfOp):
-            total += max(_count(region.block, env) for region in op.regions if region.blocks)
-        else:
-            total += _flops(op)
-    return total
-
-
-def _count_loop(loop: ForOp, env: Mapping[SSAValue, int]) -> float:
-    n = len(loop.lower_operands)
-    values = [env.get(v) for v in (*loop.lower_operands, *loop.upper_operands)]
-    if None in values:  # bounds from data
-        return _count(loop.body.block, env)
-    known = [v for v in values if v is not None]
-    lower = max(loop.lower.data.eval(known[:n], []))
-    upper = min(loop.upper.data.eval(known[n:], []))
-    iterations = range(lower, upper, loop.step.value.data)
-    extra = len(loop.results) if loop.monoid is not None else 0
-    inner = [op for op in loop.body.walk() if isinstance(op, ForOp)]
-    varies = any(loop.index in (*op.lower_operands, *op.upper_operands) for op in inner)
-    if not iterations:
-        return 0.0
-    if not varies:
-        return len(iterations) * (_count(loop.body.block, {**env, loop.index: iterations[0]}) + extra)
-    points = (
-        iterations if len(iterations) <= _SAMPLES else [iterations[len(iterations) * k // _SAMPLES] for k in range(_SAMPLES)]
-    )
-    mean = sum(_count(loop.body.block, {**env, loop.index: i}) for i in points) / len(points)
-    return len(iterations) * (mean + extra)
-
-
-def _flops(op: Operation) -> float:
-    if not op.results or not is_float(scalar_of(op.results[0].type)) or not op.name.startswith(("arith.", "math.")):
-        return 0.0
-    if op.name in _MOVES:
-        return 0.0
-    return _FLOPS.get(op.name, 1)
 
 
 def _bytes(kernel: KernelOp, args: Sequence[Any]) -> float:
