@@ -8,7 +8,7 @@ import importlib
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
@@ -40,6 +40,9 @@ from .lowered import Compiled, Lowered, runner
 from .pytree import TreeDef, flatten
 from .tracer import asked
 from .transformations.axes import axes_in_scope
+
+if TYPE_CHECKING:
+    from ..explorer import Page
 
 _STATIC = Dynamic(None)
 
@@ -320,6 +323,10 @@ class JitBase(FunctionBase):
         leaves, structure = flatten((moving, keywords))
         avals = dispatcher.with_dynamic(dispatcher.abstract(leaves, structure), structure, statics)
         return dispatcher.lower(structure, statics, avals)
+
+    def explore(self, *args: Any, **kwargs: Any) -> Page:
+        """A page that shows the compilation for these arguments; `save(path)` writes it, a notebook shows it."""
+        return self.lower(*args, **kwargs).explore()
 
     def trace(self, *args: Any, **kwargs: Any) -> Lowered:
         """As `lower`: a traced function is a graph here, whose `lower()` is itself."""

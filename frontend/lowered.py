@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +15,9 @@ from ..runtime.signature import ArrayParam, Signature
 from .executables import MISS, native, native_function
 from .functions import Aval, Interface, Program, TracedFunction
 from .pytree import TreeDef, flatten
+
+if TYPE_CHECKING:
+    from ..explorer import Page
 
 
 class Lowered:
@@ -73,6 +76,26 @@ class Lowered:
         text = pipeline.compile_to(self.module, phase, target=None if target is None else targets.get(target), tuned=True)
         assert isinstance(text, str)
         return text
+
+    def explore(self) -> Page:
+        """A page that shows the compilation: graph, passes, schedules, assembly, memory, roofline.
+
+        It costs a cold compile. In a notebook the page shows itself, `save(path)` writes it.
+
+        >>> import numpy as np, lamina as lm
+        >>> page = lm.jit(lambda x: x * 2 + 1).lower(np.ones(1000, np.float32)).explore()
+        >>> "vectorize" in page
+        True
+        """
+        from ..explorer import explore
+
+        return explore(self.module, name=self.name)
+
+    def _repr_svg_(self) -> str:
+        """The graph, for notebooks."""
+        from ..explorer.graph import drawings
+
+        return next(d for d in drawings(self._module) if d.function == "main").svg()
 
     def executable(self, consume: bool = False) -> Executable:
         """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves.

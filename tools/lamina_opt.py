@@ -75,6 +75,7 @@ class LaminaOpt(xDSLOptMain):
         add("--no-verify", dest="verify_each", action="store_false", help="verify neither the input nor between passes")
         add("--validate-each", action="store_true", help="interpret the program before and after every pass and compare")
         add("--seed", type=int, default=0, help="seed of the inputs of --validate-each")
+        add("--explore", metavar="HTML", help="compile and write a page: graph, passes, schedules, assembly, memory, roofline")
         add("--print-ir-after-all", action="store_true", help="print the IR after every pass (to stderr)")
         add("--print-ir-after", action="append", default=[], metavar="PASS", help="print the IR after a pass (to stderr)")
         add("--time-passes", action="store_true", help="print how long every pass took (to stderr)")
@@ -146,9 +147,22 @@ class LaminaOpt(xDSLOptMain):
             self.validate(module)
         else:
             passes.run_passes(module, self.ctx, self.passes, verify_each=self.args.verify_each, after=self.after)
+        if self.args.explore is not None:
+            return self.explore(module)
         if self.args.compile_to is not None:
             return self.compile(module, self.args.compile_to)
         return self.output_resulting_program(module)
+
+    def explore(self, module: ModuleOp) -> str:
+        """Write the page of a compilation; nothing is printed."""
+        from ..explorer import explore
+
+        name = self.args.input_file
+        try:
+            explore(module, self.args.explore, name="module" if name == "-" else Path(name).stem)
+        except OSError as error:
+            raise UsageError(f"cannot write {self.args.explore}: {error.strerror}") from error
+        return ""
 
     def validate(self, module: ModuleOp) -> None:
         """Run the passes, each checked by the reference interpreter on generated inputs."""

@@ -24,6 +24,7 @@ ROOMS = (
     "lowering",
     "codegen",
     "runtime",
+    "explorer",
     "tools",
 )
 
@@ -40,6 +41,7 @@ MAY_IMPORT = {
         "extensions",
         "codegen.targets",
         "codegen.text",
+        "diagnostics",  # positions in source files
         "errors",
         "transforms.graph_collapse_dims",
         "transforms.graph_decompose",
@@ -51,7 +53,9 @@ MAY_IMPORT = {
     "replay": {"passes", "dialects", "lowering", "codegen", "errors"},
     "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes", "replay"},
     "written_kernels": {"pipeline", "replay", "dialects", "lowering", "codegen", "runtime", "errors"},
+    "explorer": {"pipeline", "dialects", "lowering", "codegen", "errors", "diagnostics"},
     "frontend": {
+        "explorer",
         "extensions",
         "pipeline",
         "replay",
@@ -70,6 +74,7 @@ MAY_IMPORT = {
     "data": {"frontend", "errors"},
     "training": {"modules", "optim", "data", "frontend", "errors"},
     "tools": {
+        "explorer",
         "pipeline",
         "written_kernels",
         "passes",
