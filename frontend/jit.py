@@ -294,7 +294,8 @@ class _Dispatcher:
         trace = staging()
         assert trace.program is not None
         tracers = [trace.lift(leaf) for leaf in leaves]
-        key = (id(self), structure, statics, avals, (trace.derivatives, trace.transposed), config.options, axes_in_scope())
+        rules = (trace.derivatives, trace.transposed, trace.in_rule)
+        key = (id(self), structure, statics, avals, rules, config.options, axes_in_scope())
         traced = trace.program.cache.get(key)
         if traced is None:
             traced = self.trace(trace.program, statics, structure, avals, name=self.name, paths=self.paths(structure, statics))

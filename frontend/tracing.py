@@ -94,6 +94,7 @@ class Trace:
         values: the values that were asked for, and those that led to them (`values.py`).
         derivatives: how many transformations around it differentiate what it traces.
         transposed: 1 in a rule of forward mode: what it does with tangents is differentiated once more, by reverse mode.
+        in_rule: whether it is in a rule of reverse mode (`custom_vjp`).
         reads: the values that Python has read, where a record of the run is made (`define_by_run/record.py`); one list for
             traces inside.
         location: where the function is defined.
@@ -123,6 +124,7 @@ class Trace:
         outer = current()
         self.derivatives = derivatives + (outer.derivatives if outer is not None else 0)
         self.transposed: int = outer.transposed if outer is not None else 0
+        self.in_rule: bool = outer is not None and outer.in_rule
         self.reads: list[Read] | None = outer.reads if outer is not None else None
 
     def __enter__(self) -> Self:

@@ -31,7 +31,7 @@ from ._for_loops import (
     types_of,
     with_tangents,
 )
-from ._functions import called_functions, clone_body, error_at
+from ._functions import called_functions, clone_body, error_at, with_forward_rules
 from ._residuals import join_residuals, saving_pays, split_linear
 
 if TYPE_CHECKING:
@@ -133,6 +133,11 @@ def _linearize_again(op: ChosenOp, linearizer: Linearizer) -> None:
     new = op.with_functions(branches, arguments, linear=range(n, len(arguments)), choice=op.choice)
     linearizer.b.insert(new)
     set_results(op, linearizer, new.results)
+    functions = called_functions(op)
+    if (forward := list(map(with_forward_rules, functions))) != functions:
+        primal = op.with_functions(forward, op.arguments, choice=op.choice)
+        linearizer.primal.insert(primal)
+        linearizer.supersede(op, primal.results)
 
 
 def _linearize_saving(op: ChosenOp, linearizer: Linearizer) -> None:

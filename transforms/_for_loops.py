@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -22,7 +21,16 @@ from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
 from ..dialects.types import computed_in, element_of, shape_of, tensor
 from ..errors import DifferentiationError
-from ._functions import called_function, called_functions, clone_body, copy_function, error_at, unique_name
+from ._functions import (
+    called_function,
+    called_functions,
+    clone_body,
+    copy_function,
+    error_at,
+    rename_functions,
+    unique_name,
+    with_forward_rules,
+)
 
 if TYPE_CHECKING:
     from ._batch import Batcher
@@ -114,11 +122,7 @@ def _drop_effects_of_functions(op: ControlOp) -> None:
                 callback if isinstance(callback, Operation) else op, DifferentiationError, f"{rule}: call it outside"
             )
         named[function.sym_name.data] = again.sym_name.data
-    for key, attribute in op.properties.items():
-        if isinstance(attribute, SymbolRefAttr):
-            op.properties[key] = SymbolRefAttr(named[attribute.string_value()])
-        elif isinstance(attribute, ArrayAttr):
-            op.properties[key] = ArrayAttr([SymbolRefAttr(named[name.string_value()]) for name in attribute.data])
+    rename_functions(op, named)
 
 
 def with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
@@ -209,7 +213,7 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
     again, returned = without_effects(body)
 
     def build_saving(block: Block) -> list[SSAValue]:
-        results, became = clone_body(body, block.args, block.add_op)
+        results, became = clone_body(with_forward_rules(body), block.args, block.add_op)
         first = 1 + len(op.consts)
         return [*results, *block.args[first : first + n], *(became[value] for value in returned)]
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ControlOp
-from ..dialects.graph.custom import CustomDerivativeOp
+from ..dialects.graph.custom import CustomDerivativeOp, has_reverse_rules
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -100,6 +100,35 @@ def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
     functions = function.parent_block()
     assert functions is not None
     functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
+    return copy
+
+
+def rename_functions(op: ControlOp, names: Mapping[str, str]) -> None:
+    """Let an op of control flow run other functions: those that these names give for the names of its own."""
+    for key, attribute in op.properties.items():
+        if isinstance(attribute, SymbolRefAttr):
+            op.properties[key] = SymbolRefAttr(names[attribute.string_value()])
+        elif isinstance(attribute, ArrayAttr):
+            op.properties[key] = ArrayAttr([SymbolRefAttr(names[name.string_value()]) for name in attribute.data])
+
+
+def with_forward_rules(function: FuncOp) -> FuncOp:
+    """A function that runs where reverse mode differentiates it: calls with rules of reverse mode are their forward rules.
+
+    It is the function itself where there are none.
+    """
+    if not has_reverse_rules(function):
+        return function
+    copy = copy_function(function, function, "_forward")
+    block = copy.body.block
+    for op in list(block.ops):
+        if isinstance(op, ControlOp):
+            made = {f.sym_name.data: with_forward_rules(f).sym_name.data for f in called_functions(op)}
+            rename_functions(op, made)
+        elif isinstance(op, CustomDerivativeOp) and op.forward is not None:
+            rule = function_named(op, op.forward)
+            found, _ = clone_body(rule, list(op.operands), lambda new, op=op: block.insert_op_before(new, op))
+            replace_op(op, found[: len(op.results)])
     return copy
 
 

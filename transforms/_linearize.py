@@ -16,16 +16,17 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import DerivativeOp, JvpOp, TransposedOp, has_tangent
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, Elementwise, GraphOp, Linear, NotDifferentiable, Zero, ints
-from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.builder import GraphBuilder, dense_array
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.create import ConstOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.structure import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_chosen, linearize_while
-from ._custom_rules import linearize_custom
+from ._custom_tangents import linearize_custom
 from ._for_loops import linearize_for
 from ._functions import called_function, clone_body, error_at, hoist_invariant, replace_op, require_static
 
@@ -211,8 +212,20 @@ def expand_derivative(op: DerivativeOp) -> None:
         found = [b.zeros_like(v) if t is None else t for v, t in zip(floats, tangents, strict=True)]
         replace_op(op, [*results, *found])
         return
+    if not any(gradient.uses for gradient in op.results[len(results) :]) and all(map(_is_zero, op.vectors)):
+        b = GraphBuilder(before, op.location)  # its values alone are wanted, of the forward rules of what it calls
+        replace_op(op, [*results, *(b.zeros_like(primals[k]) for k in wrt)])
+        region_block.erase()
+        return
     gradients = _transposed(op, region_block, linearizer, floats)
     replace_op(op, [*results, *gradients])
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a value is constant zeros."""
+    while isinstance(owner := value.owner, Operation) and owner.name == "graph.broadcast":
+        value = owner.operands[0]
+    return isinstance(owner, ConstOp) and not dense_array(owner.value).any()
 
 
 def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBuilder) -> list[SSAValue]:

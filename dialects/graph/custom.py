@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr, TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,6 +22,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..syntax import TextOp
@@ -37,14 +39,15 @@ class CustomDerivativeOp(TextOp):
                                 gradients          = reverse(consts, residuals, cotangents of float results)
 
     A rule is differentiated in its turn where a derivative is. With both, forward mode takes `jvp` and reverse mode `vjp`; with
-    `vjp` alone there is no derivative in forward mode. Where nothing is differentiated the op is a call.
+    `vjp` alone there is no derivative in forward mode, unless the call stands `in_rule` of reverse mode: there forward mode is
+    the transpose of `reverse`, as reverse mode over reverse mode would be. Where nothing is differentiated the op is a call.
 
     ```mlir
     %y = graph.custom_derivative @f consts() args(%x) jvp @rule : (tensor<4xf32>) -> (tensor<4xf32>)
     %z = graph.custom_derivative @g consts(%c) args(%x) vjp @forward, @reverse : (tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>)
     ```
 
-    `jvp @rule vjp @forward, @reverse` gives both.
+    `jvp @rule vjp @forward, @reverse` gives both; `vjp @forward, @reverse in_rule` is a call in a rule.
 
     (C1) `callee` and the rules are functions of the module; `callee` is one of the consts and the arguments.
     (C2) Results have the types that `callee` returns.
@@ -52,11 +55,12 @@ class CustomDerivativeOp(TextOp):
     """
 
     name = "graph.custom_derivative"
-    SYNTAX: ClassVar[str] = "@callee consts(consts) args(arguments) (jvp @jvp)? (vjp @forward, @reverse)?"
+    SYNTAX: ClassVar[str] = "@callee consts(consts) args(arguments) (jvp @jvp)? (vjp @forward, @reverse)? ?in_rule"
     callee = prop_def(SymbolRefAttr)
     jvp = opt_prop_def(SymbolRefAttr)
     forward = opt_prop_def(SymbolRefAttr)
     reverse = opt_prop_def(SymbolRefAttr)
+    in_rule = opt_prop_def(UnitAttr)
     consts = var_operand_def(TensorType)
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
@@ -70,13 +74,15 @@ class CustomDerivativeOp(TextOp):
         consts: Sequence[SSAValue],
         arguments: Sequence[SSAValue],
         results: Sequence[Attribute],
+        in_rule: bool = False,
     ) -> CustomDerivativeOp:
         """A call of `callee`; `rules` are the name of one for `jvp`, or of two for `vjp`, or of all three."""
+        flag = {"in_rule": UnitAttr()} if in_rule else {}
         named = zip(("jvp", "forward", "reverse")[len(rules) == 2 :], rules, strict=False)
         return CustomDerivativeOp(
             operands=[consts, arguments],
             result_types=[results],
-            properties={"callee": SymbolRefAttr(callee), **{name: SymbolRefAttr(rule) for name, rule in named}},
+            properties={"callee": SymbolRefAttr(callee), **{name: SymbolRefAttr(rule) for name, rule in named}, **flag},
         )
 
     @property
@@ -148,6 +154,21 @@ class TransposeOfOp(TextOp):
         reverse = function_of(self, self.callee)  # C1
         _require(self, self.callee, "take", reverse.function_type.inputs, [*_types(self.fixed), *_types(self.results)])
         _require(self, self.callee, "return", reverse.function_type.outputs, _types(self.arguments))
+
+
+def has_reverse_rules(function: FuncOp) -> bool:
+    """Whether a function, or one that it names, calls one with rules of reverse mode."""
+    seen, waiting = {function}, [function]
+    while waiting:
+        for op in waiting.pop().walk():
+            if isinstance(op, CustomDerivativeOp) and op.reverse is not None:
+                return True
+            values = [v for p in op.properties.values() for v in (p.data if isinstance(p, ArrayAttr) else (p,))]
+            called = [SymbolTable.lookup_symbol(op, name) for name in values if isinstance(name, SymbolRefAttr)]
+            new = [f for f in called if isinstance(f, FuncOp) and f not in seen]
+            seen.update(new)
+            waiting += new
+    return False
 
 
 def _types(values: Sequence[SSAValue]) -> list[Attribute]:

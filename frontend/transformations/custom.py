@@ -121,7 +121,9 @@ class CustomDerivative(ABC):
         consts = share_captured(trace, [function, *rules])
         types = function.op.function_type.outputs.data
         names = [rule.name for rule in rules]
-        op = CustomDerivativeOp.make(function.name, names, [x.value for x in consts], [x.value for x in tracers], types)
+        op = CustomDerivativeOp.make(
+            function.name, names, [x.value for x in consts], [x.value for x in tracers], types, in_rule=trace.in_rule
+        )
         trace.builder.insert(op)
         results = [Tracer(trace, v, a.shape, a.dtype, a.weak) for v, a in zip(op.results, function.out_avals, strict=True)]
         return function.out_structure.unflatten(results)
@@ -149,17 +151,19 @@ def _trace_rule(
     *,
     inner: bool = False,
     transposed: int = 0,
+    reverse: bool = True,
 ) -> TracedFunction:
     """Trace a rule: what one transformation less differentiates, or as many where it stands inside of another rule.
 
-    `transposed` says that reverse mode transposes what the rule does with tangents.
+    `transposed` says that reverse mode transposes what the rule does with tangents, `reverse` that it is one of reverse mode.
     """
     trace = staging()
     program = trace.program
     assert isinstance(program, Program)
 
     def traced(*xs: Any) -> Any:
-        staging().transposed = transposed
+        current = staging()
+        current.transposed, current.in_rule = transposed, current.in_rule or reverse
         return rule(*xs)
 
     filled_up = [*known, *(_UNKNOWN for _ in range(len(avals) - len(known)))]
@@ -243,7 +247,7 @@ class custom_jvp(CustomDerivative):
             return (*value, *(moved[k] for k in _inexact(function.out_avals)))
 
         strong = [avals[k]._replace(weak=False) for k in floats]
-        return [_trace_rule(by or self, traced, "jvp", [*avals, *strong], tracers, transposed=int(by is None))]
+        return [_trace_rule(by or self, traced, "jvp", [*avals, *strong], tracers, transposed=int(by is None), reverse=False)]
 
 
 def _added(a: Any, b: Any) -> Any:

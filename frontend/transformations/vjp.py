@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.graph.custom import has_reverse_rules
 from ...errors import LaminaError
 from ...runtime.arrays import plain
 from ..define_by_run.retrace import ARRAYS_ARE_ARGUMENTS
@@ -15,6 +16,7 @@ from ..functions import Program, abstract, call_function, is_staging, staging, t
 from ..jit import jit
 from ..locations import located
 from ..lowered import Lowered
+from ..promotion import is_inexact_dtype
 from ..pytree import TreeDef, flatten
 from .autodiff import Point, differentiated, function_name, like, pull_back, push_forward, require_float, require_pair, trace_at
 
@@ -40,7 +42,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     try:
         if is_staging():
             point = trace_at(fun, primals, {}, "vjp")
-            value, pull = call_function(point.traced, point.leaves), _Staged(point, has_aux)
+            value, pull = _value(point), _Staged(point, has_aux)
         else:
             pull = _Pull(fun, primals, has_aux)
             point = pull.point
@@ -107,6 +109,14 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[[Any], 
     return vjp(fun, *zeros)[1]
 
 
+def _value(point: Point) -> Any:
+    """The result of a function that is differentiated in reverse: of the forward rules of those it calls that have one."""
+    wrt = [k for k, aval in enumerate(point.traced.avals) if is_inexact_dtype(aval.dtype)]
+    if not wrt or not has_reverse_rules(point.traced.op):
+        return call_function(point.traced, point.leaves)
+    return point.traced.out_structure.unflatten(pull_back(point, wrt, {})[0])
+
+
 def _pulled(point: Point, cotangent: Any, has_aux: bool) -> Any:
     """The gradients by all leaves, as ops of the current trace."""
     args = point.traced.structure.children[0]
@@ -138,6 +148,11 @@ class _Eager:
     derivative: Callable[[Point, Any, bool], Any]
     """What a call gives for its cotangent or tangents, as ops of the current trace."""
 
+    @staticmethod
+    def value_at(point: Point) -> Any:
+        """The value of the function, as ops of the current trace."""
+        return call_function(point.traced, point.leaves)
+
     def __init__(self, function: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool):
         self.function, self.name, self.has_aux = function, function_name(function), has_aux
         self.program = Program(ARRAYS_ARE_ARGUMENTS)
@@ -151,7 +166,7 @@ class _Eager:
         def main(*given: Any) -> Any:
             args, kwargs = structure.unflatten(given)
             self.point = trace_at(function, args, kwargs, self.what)
-            return call_function(self.point.traced, self.point.leaves)
+            return self.value_at(self.point)
 
         self.value = self._runner(main, *self.flat, known=self.primals)(self.primals)
 
@@ -193,7 +208,7 @@ class _Eager:
 class _Pull(_Eager):
     """The pull of `vjp`."""
 
-    what, derivative = "vjp", staticmethod(_pulled)
+    what, derivative, value_at = "vjp", staticmethod(_pulled), staticmethod(_value)
 
     def __call__(self, cotangent: Any) -> Any:
         return self.run(cotangent)

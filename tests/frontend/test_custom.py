@@ -307,3 +307,88 @@ def test_forward_rules_that_ask_what_may_change() -> None:
     slope = lm.grad(lambda x: scaled(x, lm.stop_gradient(2 * x), 3).sum())(np.float32([1, 5]))
     np.testing.assert_array_equal(slope, [12, 60])
     assert found == [(True, False, False)]
+
+
+@lm.custom_vjp
+def calling(x):
+    """Both rules call their function, whose derivative is taken to be 3 cos(x) f(x)."""
+    return lnp.sin(x) * x
+
+
+calling.defvjp(lambda x: (calling(x), (x, 2 * calling(x))), lambda kept, g: (3 * g * lnp.cos(kept[0]) * kept[1] / 2,))
+
+
+@lm.custom_vjp
+def otherwise(x):
+    """The forward rule has another value, twice that of the function."""
+    return lnp.sin(x) * x
+
+
+otherwise.defvjp(lambda x: (2 * lnp.sin(x) * x, x), lambda x, g: (3 * g * lnp.cos(x) * lnp.sin(x) * x,))
+
+
+def _derivatives(f, x: float) -> list[float]:
+    """The derivatives of a function, as its rules have them, from the first on."""
+    s, c = np.sin(x), np.cos(x)
+    if f is calling:
+        first = 3 * c * s * x
+        second = -3 * s * s * x + 3 * c * first
+        return [first, second, -3 * c * s * x - 6 * s * first + 3 * c * second]
+    return [3 * c * s * x, 3 * (c * c - s * s) * x + 3 * c * s, -12 * c * s * x + 6 * (c * c - s * s)]
+
+
+SECOND = {
+    "grad grad": lambda f, x: lm.grad(lm.grad(f))(x),
+    "jacfwd grad": lambda f, x: lm.jacfwd(lm.grad(f))(x),
+    "jacfwd jacrev": lambda f, x: lm.jacfwd(lm.jacrev(f))(x),
+    "jacrev jacrev": lambda f, x: lm.jacrev(lm.jacrev(f))(x),
+    "hessian": lambda f, x: lm.hessian(f)(x),
+    "hessian of a sum": lambda f, x: lm.hessian(lambda x: f(x).sum())(np.array([x, x]))[1, 1],
+    "product": lambda f, x: lm.jvp(lm.grad(f), (x,), (1.0,))[1],
+    "of both": lambda f, x: lm.jvp(lm.value_and_grad(f), (x,), (1.0,))[1][1],
+    "linearize": lambda f, x: lm.linearize(lm.grad(f), x)[1](1.0),
+    "pull": lambda f, x: lm.jvp(lambda x: lm.vjp(f, x)[1](1.0)[0], (x,), (1.0,))[1],
+    "vmap": lambda f, x: lm.vmap(lm.hessian(f))(np.array([x, x]))[1],
+    "of vmap": lambda f, x: lm.hessian(lambda x: lm.vmap(f)(x).sum())(np.array([x, x]))[1, 1],
+    "in a loop": lambda f, x: lm.hessian(lambda x: lm.scan(lambda c, _: (c + f(x), None), 0.0, np.arange(3))[0])(x) / 3,
+    "in a branch": lambda f, x: lm.hessian(lambda x: lm.cond(x > 0, f, lambda x: x, x))(x),
+    "in jit": lambda f, x: lm.hessian(lambda x: lm.jit(f)(x))(x),
+}
+
+
+@pytest.mark.parametrize("f", [calling, otherwise], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("name", SECOND)
+def test_forward_over_reverse(name, f) -> None:
+    close(SECOND[name](f, 0.7), _derivatives(f, 0.7)[1])
+    if name == "product":
+        close(lm.jit(lambda x: SECOND[name](f, x))(0.7), _derivatives(f, 0.7)[1])
+
+
+@pytest.mark.parametrize("f", [calling, otherwise], ids=lambda f: f.__name__)
+def test_third_derivatives(f) -> None:
+    product = partial(SECOND["product"], f)
+    want = _derivatives(f, 0.7)[2]
+    close(lm.jvp(product, (0.7,), (1.0,))[1], want)
+    close(lm.grad(product)(0.7), want)
+    close(lm.grad(lm.grad(lm.grad(f)))(0.7), want)
+
+
+def test_values_beside_gradients_are_those_of_the_forward_rule() -> None:
+    twice = 2 * np.sin(0.7) * 0.7
+    slope = 2 * np.sin(0.7) + 2 * np.cos(0.7) * 0.7
+    close(lm.value_and_grad(otherwise)(0.7)[0], twice)
+    close(lm.vjp(otherwise, 0.7)[0], twice)
+    close(lm.jvp(lambda x: lm.vjp(otherwise, x)[0], (0.7,), (1.0,)), (twice, slope))
+    close(lm.jvp(lm.value_and_grad(otherwise), (0.7,), (1.0,))[1][0], slope)
+    close(otherwise(0.7), twice / 2)
+
+
+def test_a_rule_that_is_not_linear_has_no_forward_mode() -> None:
+    @lm.custom_vjp
+    def clipped(x):
+        return x * x
+
+    clipped.defvjp(lambda x: (clipped(x), x), lambda x, g: (lnp.clip(g, -1, 1) * 2 * x,))
+    close(lm.grad(lambda x: 5 * clipped(x))(3.0), 6)
+    with pytest.raises(lm.DifferentiationError, match="its own reverse rule is not linear in the cotangents"):
+        lm.jvp(lm.value_and_grad(clipped), (3.0,), (1.0,))

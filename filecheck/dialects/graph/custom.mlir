@@ -98,6 +98,22 @@ func.func @by_vjp(%c: tensor<f32>, %x: tensor<4xf32>, %ct: tensor<4xf32>) -> ten
   return %g : tensor<4xf32>
 }
 
+/// In forward mode a call in a rule is its forward rule, and the transpose of its reverse rule.
+// SYNTAX-LABEL: func.func private @in_rule
+// SYNTAX: vjp @scaled_forward, @scaled_reverse in_rule : (tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>)
+// LINEAR-LABEL: func.func @forward_of_reverse
+//       LINEAR:   %[[R:.+]] = graph.cos %x
+//       LINEAR:   %[[D:.+]] = graph.mul %t, %[[R]]
+//       LINEAR:   return %[[D]]
+func.func private @in_rule(%c: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.custom_derivative @scaled consts(%c) args(%x) vjp @scaled_forward, @scaled_reverse in_rule : (tensor<f32>, tensor<4xf32>) -> (tensor<4xf32>)
+  return %y : tensor<4xf32>
+}
+func.func @forward_of_reverse(%c: tensor<f32>, %x: tensor<4xf32>, %t: tensor<4xf32>) -> tensor<4xf32> {
+  %y, %d = graph.jvp @in_rule(%c, %x) tangents(%t) wrt [1] : (tensor<f32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %d : tensor<4xf32>
+}
+
 /// A batch is the same op over batched functions.
 // BATCH-LABEL: func.func @batched
 //       BATCH:   graph.custom_derivative @square_batched consts() args(%x) jvp @square_rule_batched : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
