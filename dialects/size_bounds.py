@@ -23,12 +23,33 @@ def bounds_of(size: Any, cases: int = CASES) -> tuple[float, float]:
     if cases:
         atom = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Positive)), None)
         if atom is not None:
-            found = [bounds_of(_with(size, atom, other), cases - 1) for other in (0, atom.of)]
+            found = [
+                bounds_of(_where(_with(size, atom, other), atom.of, is_positive), cases - 1)
+                for is_positive, other in ((False, 0), (True, atom.of))
+            ]
             low, high = max(low, min(least for least, _ in found)), min(high, max(most for _, most in found))
         quotient = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Quotient)), None)
         if quotient is not None and all(a != quotient or len(m) == 1 for m, _ in size.terms for a in m):
             low, high = _through_quotient(size, quotient, cases, low, high)
     return low, high
+
+
+def _where(size: Any, of: Size, is_positive: bool) -> Any:
+    """A size where another one is at least 0, or at most: the symbol that this one is linear in is known more closely."""
+    symbols = of.symbols
+    if len(symbols) != 1 or [monomial for monomial, _ in of.monomials] != [symbols] or isinstance(size, int):
+        return size
+    (symbol,), ((_, c),) = symbols, of.monomials
+    root = Fraction(-of.constant, c)
+    low, high = symbol.low, symbol.high
+    if is_positive == (c > 0):
+        low = max(low, -(-root // symbol.multiple) * symbol.multiple)
+    else:
+        most = root // symbol.multiple * symbol.multiple
+        high = most if high is None else min(high, most)
+    if high is not None and low > high:
+        return size  # that case is no case
+    return size.substitute(lambda s: size.symbol(s.name, low, high, s.multiple) if s == symbol else size.product((s,)))
 
 
 def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ bounds decide are decided, others raise.
 
 from __future__ import annotations
 
+import operator
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ..errors import LeastSizeError, ShapeError, SizeError
 from .size_atoms import Atom, Monomial, Positive, Quotient, Symbol
@@ -50,7 +53,6 @@ class Size:
 
     __slots__ = ("__dict__", "_hash", "terms")
     __array_priority__ = 2000  # NumPy's operators leave it to ours
-    __array_ufunc__ = None
     special: frozenset[int] = frozenset()
     """The numbers that programs of this size are also compiled for by themselves."""
 
@@ -74,11 +76,19 @@ class Size:
     def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Size) and self.terms == other.terms)
+    def __eq__(self, other: object) -> Any:
+        """Whether both are one size. Code of the user's must not take sizes for different that a call may make equal."""
+        if self is other or (isinstance(other, Size) and self.terms == other.terms):
+            return True
+        if not (isinstance(other, Size) or _is_int(other)):
+            return NotImplemented
+        if _is_asked_by_user(self) and is_equal(self, other) is None:
+            return _answered(self, "==", other)
+        return False
 
-    def __ne__(self, other: object) -> bool:
-        return not self == other
+    def __ne__(self, other: object) -> Any:
+        found = self.__eq__(other)
+        return not found if isinstance(found, bool) else found if found is NotImplemented else ~found
 
     def __repr__(self) -> str:
         return str(self)
@@ -137,6 +147,12 @@ class Size:
 
     as_number: ClassVar[Callable[[Size], Any] | None] = None
     """What makes an array of a size for arithmetic with floats; whoever traces sets it."""
+    is_asked_by_user: ClassVar[Callable[[Size], bool]] = staticmethod(lambda size: False)
+    """Whether code of the user's that is traced asks, which wants the answer of each call; whoever traces sets it."""
+    compared: ClassVar[Callable[[Size, str, Any], Any]] = staticmethod(lambda size, sign, other: None)
+    """What is the comparison in code of the user's that the trace can take as a value; None if Python wants the answer."""
+    located: ClassVar[Callable[[SizeError], SizeError]] = staticmethod(lambda error: error)
+    """Gives an error the place in the user's code that asks; whoever traces sets it."""
 
     def _number(self) -> Any:
         """What arithmetic with floats is done with: where costs are weighed a number, else an array of the trace."""
@@ -147,21 +163,28 @@ class Size:
         return Size.as_number(self)
 
     def __add__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if _is_value(other):
             return self._number() + other
         return NotImplemented if (terms := _terms(other)) is None else _sum(((self.terms, 1), (terms, 1)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if _is_value(other):
             return self._number() - other
         return NotImplemented if (terms := _terms(other)) is None else _sum(((self.terms, 1), (terms, -1)))
 
     def __rsub__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if _is_value(other):
             return other - self._number()
         return NotImplemented if (terms := _terms(other)) is None else _sum(((terms, 1), (self.terms, -1)))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
+        """A function of NumPy's: that of sizes and integers is a size, any other one an array of the trace."""
+        if method == "__call__" and ufunc.__name__ in _OF_UFUNC and not options:
+            if all(isinstance(x, Size) or _is_int(x) for x in args):
+                return _OF_UFUNC[ufunc.__name__](*[x if isinstance(x, Size) else int(x) for x in args])
+        return self._number().__array_ufunc__(ufunc, method, *args, **options)
 
     def __neg__(self) -> Any:
         return 0 - self
@@ -170,7 +193,7 @@ class Size:
         return self
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if _is_value(other):
             return self._number() * other
         terms = _terms(other)
         if terms is None:
@@ -191,30 +214,42 @@ class Size:
             quotient = exact_quotient(self, other)
             if quotient is None and _estimates.depth:
                 return expected_size(self) // expected_size(other)
+            if quotient is None and _is_asked_by_user(self):
+                return self._number() // other._number()
             if quotient is None:
                 rule = f"size {self} is not known to be a multiple of {other}"
-                raise SizeError(f"{rule}: divide by a number, or by a factor of it")
+                raise Size.located(SizeError(f"{rule}: divide by a number, or by a factor of it"))
             return quotient
+        if _is_value(other) or (_is_int(other) and other < 1 and _is_asked_by_user(self)):
+            return self._number() // other
         return _divided(self, int(other)) if _is_int(other) else NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
         if _estimates.depth:
             return other // expected_size(self)
+        if _is_value(other):
+            return other // self._number()
         if not _is_int(other):
             return NotImplemented
-        raise SizeError(f"a number cannot be divided by the size {self}: divide arrays, as lnp.asarray({self})")
+        if _is_asked_by_user(self):
+            return other // self._number()
+        raise Size.located(SizeError(f"a number cannot be divided by the size {self}: divide arrays, as lnp.asarray({self})"))
 
     def __mod__(self, other: Any) -> Any:
+        if _is_value(other):
+            return self._number() % other
         return self - self // other * other if isinstance(other, Size) or _is_int(other) else NotImplemented
 
     def __rmod__(self, other: Any) -> Any:
+        if _is_value(other):
+            return other % self._number()
         return other - other // self * self
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
     def __pow__(self, other: Any) -> Any:
-        if isinstance(other, float):
+        if isinstance(other, Size) or _is_value(other):
             return self._number() ** other
         if not _is_int(other) or other < 0:
             return NotImplemented
@@ -223,30 +258,69 @@ class Size:
             result = self * result
         return result
 
+    def __rpow__(self, other: Any) -> Any:
+        return other ** self._number()
+
+    def __abs__(self) -> Any:
+        return greatest(self, -self)
+
+    def __trunc__(self) -> Any:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self
+
+    def __and__(self, other: Any) -> Any:
+        return self._number() & other
+
+    def __or__(self, other: Any) -> Any:
+        return self._number() | other
+
+    def __xor__(self, other: Any) -> Any:
+        return self._number() ^ other
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << other) if _is_int(other) and other >= 0 else self._number() << other
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << other) if _is_int(other) and other >= 0 else self._number() >> other
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << self._number()
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> self._number()
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
     # -- comparisons
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Any) -> Any:
         return _compare(self, other, "<", lambda low, high: True if high < 0 else False if low >= 0 else None)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Any) -> Any:
         return _compare(self, other, "<=", lambda low, high: True if high <= 0 else False if low > 0 else None)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Any) -> Any:
         return _compare(self, other, ">", lambda low, high: True if low > 0 else False if high <= 0 else None)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Any) -> Any:
         return _compare(self, other, ">=", lambda low, high: True if low >= 0 else False if high < 0 else None)
 
     def __bool__(self) -> bool:
-        return self > 0
+        return self > 0 if self.bounds[0] >= 0 else not _compare(self, 0, "==", lambda low, high: _is_zero(low, high))
 
     def __index__(self) -> int:
         if _estimates.depth:
             return expected_size(self)
-        raise SizeError(
-            f"size {self} is not known while tracing and cannot be a Python int: "
-            "use it in shapes and arithmetic as it is, or leave that dim out of dynamic="
-        )
+        rule = f"size {self} is not known while tracing and cannot be a Python int"
+        remedy = "use it in shapes and arithmetic as it is, or leave that dim out of dynamic="
+        raise Size.located(SizeError(f"{rule}: {remedy}"))
 
     def __int__(self) -> int:
         return self.__index__()
@@ -254,9 +328,20 @@ class Size:
     def __float__(self) -> float:
         if _estimates.depth:
             return float(expected_size(self))
-        raise SizeError(
-            f"size {self} is not known while tracing and cannot be a Python float: use it in arithmetic with arrays"
-        )
+        rule = f"size {self} is not known while tracing and cannot be a Python float"
+        raise Size.located(SizeError(f"{rule}: use it in arithmetic with arrays"))
+
+
+_OF_UFUNC: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "floor_divide": operator.floordiv,
+    "remainder": operator.mod, "negative": operator.neg, "less": operator.lt, "less_equal": operator.le,
+    "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
+}  # fmt: skip
+
+
+def _is_value(x: Any) -> bool:
+    """Whether a number or array of NumPy's that is no integer meets a size in arithmetic."""
+    return isinstance(x, float | complex | np.generic | np.ndarray) and not _is_int(x)
 
 
 def greatest(a: Any, b: Any) -> Any:
@@ -435,13 +520,13 @@ def _lead(size: Size) -> tuple[Monomial, int]:
 
 
 def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _terms(value: Any) -> Sequence[tuple[Monomial, int]] | None:
     if isinstance(value, Size):
         return value.terms
-    if hasattr(value, "__index__") and not isinstance(value, bool) and not hasattr(value, "trace"):
+    if _is_int(value) or (hasattr(value, "__index__") and not isinstance(value, bool) and not hasattr(value, "trace")):
         number = value.__index__()
         return (((), number),) if number else ()
     return None
@@ -485,7 +570,7 @@ def _substituted(atom: Atom, value: Callable[[Symbol], Any]) -> Any:
     return inner // atom.by if isinstance(atom, Quotient) else positive(inner)
 
 
-def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float], bool | None]) -> bool:
+def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float], bool | None]) -> Any:
     if isinstance(other, float) and _estimates.depth:
         return bool(decide(value := expected_size(size) - other, value))
     if _terms(other) is None:
@@ -496,12 +581,63 @@ def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float],
     if decided is None and _estimates.depth:
         return bool(decide(value := expected_size(difference), value))
     if decided is None:
-        names = ", ".join(repr(s.name) for s in symbols_of([difference]))
-        raise SizeError(
-            f"whether {size} {sign} {other} is not known while tracing: say more of {names}, as with "
-            f"lm.dim({names.split(',')[0]}, min=1, max=1024), or use lnp.where"
-        )
+        if _is_asked_by_user(size):
+            return _answered(size, sign, other)
+        raise _undecided(size, sign, other, decide)
     return decided
+
+
+def _answered(size: Size, sign: str, other: Any) -> Any:
+    """The answer to a question of the user's that only a call knows, as a traced value.
+
+    Raises:
+        SizeError: Python wants it.
+    """
+    found = Size.compared(size, sign, other)
+    if found is None:
+        raise _undecided(size, sign, other)
+    return found
+
+
+def _is_zero(low: float, high: float) -> bool | None:
+    return False if low > 0 or high < 0 else True if low == high else None
+
+
+def is_equal(a: Any, b: Any) -> bool | None:
+    """Whether two sizes are equal; None if only a call knows."""
+    difference = a - b
+    return difference == 0 if isinstance(difference, int) else _is_zero(*difference.bounds)
+
+
+def _is_asked_by_user(size: Size) -> bool:
+    return not _estimates.depth and Size.is_asked_by_user(size)
+
+
+DECIDED_FROM = 64
+"""Questions about sizes that are settled from so many elements on may be asked: smaller sizes then get code of their own."""
+
+
+def _undecided(size: Size, sign: str, other: Any, decide: Callable[[float, float], bool | None] | None = None) -> SizeError:
+    """The error of a question that only a call answers: with the least size that settles it, if that is small."""
+    difference = size - other
+    names = ", ".join(repr(s.name) for s in difference.symbols)
+    message = (
+        f"whether {size} {sign} {other} is not known while tracing: say more of {names}, as with "
+        f"lm.dim({names.split(',')[0]}, min=1, max=1024), or use lnp.where"
+    )
+    if decide is None or len(difference.symbols) != 1:
+        return Size.located(SizeError(message))
+    (symbol,) = difference.symbols
+    for low in range(symbol.low + 1, min(DECIDED_FROM, DECIDED_FROM if symbol.high is None else symbol.high) + 1):
+        if decide(*_bounds_from(difference, low)) is not None:
+            return LeastSizeError(message, symbol.name, low)
+    return Size.located(SizeError(message))
+
+
+def _bounds_from(size: Size, low: int) -> tuple[float, float]:
+    """The bounds of a size of one symbol where that is at least `low`."""
+    found = substituted(size, lambda symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple))
+    return (found, found) if isinstance(found, int) else found.bounds
 
 
 @lru_cache(maxsize=1024)

@@ -22,7 +22,7 @@ def dim(name: str, *, min: int = 0, max: int | None = None, multiple_of: int = 1
     Args:
         name: equal names are equal sizes.
         min: the least that it may be. What is known of a size is used: with `min=1` a maximum over it has a value. An index
-            asks for what it needs by itself: after `x[2]` a size is at least 3.
+            asks for what it needs by itself: after `x[2]` a size is at least 3, and a smaller one is compiled for by itself.
         max: the greatest that it may be.
         multiple_of: what it is a multiple of, so that it can be divided by that.
         special: sizes that get code of their own, compiled beside that for all: a product of one row reads its matrix in place,
@@ -118,14 +118,29 @@ class Dynamic:
         shapes = enlarged([aval.shape for aval in avals], error)
         return tuple([Aval(a.dtype, shape, a.weak) for a, shape in zip(avals, shapes, strict=True)])
 
+    def smaller(self, asked: Sequence[Aval], declared: Sequence[Aval], avals: Sequence[Aval]) -> tuple[Aval, ...] | None:
+        """The declared arguments with the numbers of a call for symbols that are smaller than a program needs them.
+
+        Args:
+            asked: the arguments as the program takes them, larger than they were declared.
+            declared: as they were declared.
+            avals: those of the call.
+
+        Returns:
+            None if it is not for this that the program does not take the call.
+        """
+        low = {symbol.name: symbol.low for symbol in symbols_of([size for aval in asked for size in aval.shape])}
+        found = {
+            symbol: value
+            for symbol, value in _values(declared, avals).items()
+            if value < low.get(symbol.name, 0) and not symbol.why_not(value)
+        }
+        return _with(declared, found) if found else None
+
     def _specials(self, declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
         """The symbols of which a call has a size that gets code of its own."""
-        values: dict[Symbol, set[int]] = {}
-        for one, other in zip(declared, avals, strict=True):
-            for size, extent in zip(one.shape, other.shape, strict=True):
-                for symbol in size.symbols if isinstance(size, Size) else ():
-                    values.setdefault(symbol, set()).add(extent - size.constant)  # pyright: ignore[reportAttributeAccessIssue]
-        return {s: max(v) for s, v in values.items() if len(v) == 1 and v <= self.special[s.name] and not s.why_not(max(v))}
+        values = _values(declared, avals)
+        return {s: v for s, v in values.items() if v in self.special[s.name] and not s.why_not(v)}
 
     def _applied(self, name: str, path: str, aval: Aval) -> Aval:
         spec = self.specs.get(path)
@@ -156,6 +171,16 @@ def enlarged(shapes: Sequence[Sequence[Any]], error: LeastSizeError) -> list[tup
             larger = {symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple)}
             return [_substituted(shape, larger) for shape in shapes]
     raise error
+
+
+def _values(declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
+    """What a call gives for symbols, where its arguments agree."""
+    values: dict[Symbol, set[int]] = {}
+    for one, other in zip(declared, avals, strict=True):
+        for size, extent in zip(one.shape, other.shape, strict=True):
+            for symbol in size.symbols if isinstance(size, Size) else ():
+                values.setdefault(symbol, set()).add(extent - size.constant)  # pyright: ignore[reportAttributeAccessIssue]
+    return {symbol: max(found) for symbol, found in values.items() if len(found) == 1}
 
 
 def _with(avals: Sequence[Aval], known: Mapping[Symbol, Any]) -> tuple[Aval, ...]:

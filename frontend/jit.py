@@ -158,17 +158,26 @@ class _Dispatcher:
             if out is not None:
                 raise TypeError(f"{self.name}() is called with out= in a function that is traced: use the result")
             return self.inline(leaves, structure, statics, avals)
-        avals = self.with_dynamic(avals, structure, statics)
-        key = (structure, statics, avals, config.options)
-        found = self.specializations.get(key)
-        if found is None:
-            with self.lock:
-                found = self.specializations.get(key) or self.specialize(key, structure, statics, avals)
+        declared = self.with_dynamic(avals, structure, statics)
+        found = self.specialization(structure, statics, declared)
+        if found.traced.avals != declared:
+            smaller = self.dynamic.smaller(found.traced.avals, declared, avals)
+            if smaller is not None:
+                found = self.specialization(structure, statics, smaller)
         if not statics and found.flatten is not None:
             self.latest = found
             if self.is_withdrawn(found):
                 self.install_flat(dataclasses.replace(found.executable, takes_out=self.takes_out))
         return found.call(leaves, self.name) if out is None else found.call_into(leaves, out, self.name)
+
+    def specialization(self, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
+        """What is compiled for some types, made if it is not there yet."""
+        key = (structure, statics, avals, config.options)
+        found = self.specializations.get(key)
+        if found is None:
+            with self.lock:
+                found = self.specializations.get(key) or self.specialize(key, structure, statics, avals)
+        return found
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...]]:
         """Arguments without the static ones, and these: pairs of position or name and value."""

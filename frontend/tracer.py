@@ -45,6 +45,8 @@ class _Asked(threading.local):
     values = False
     may = False
     """Whether it would: a function is traced as Python runs it, at first."""
+    captured = False
+    """Whether it does: what compares sizes is then traced, too."""
 
 
 asked = _Asked()

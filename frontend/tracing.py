@@ -6,10 +6,13 @@ function. On plain arrays it is the trace of that one call (`define_by_run/eager
 
 from __future__ import annotations
 
+import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,9 +27,9 @@ from ..dialects.types import element_type, numpy_dtype, tensor
 from ..errors import DTypeError, TracingError
 from ..runtime.dispatch import gate
 from . import tracer
-from .locations import shortened, user_location
+from .locations import is_users, located, shortened, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, common_dtype, computed, inexact, is_float_dtype
-from .tracer import Tracer
+from .tracer import Tracer, asked
 
 if TYPE_CHECKING:
     from .functions import Program
@@ -325,7 +328,39 @@ def _size_as_number(size: Size) -> Tracer:
     return trace.lift(size)
 
 
+def _is_users_question(size: Size) -> bool:
+    """Whether the question that a size is asked stands in code of the user's that is traced."""
+    if current() is None:
+        return False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename in _ASKING or _is_made(frame)):
+        frame = frame.f_back
+    return frame is not None and is_users(frame.f_code)
+
+
+def _compared(size: Size, sign: str, other: Any) -> Any:
+    """A comparison of the user's that only a call decides, where control flow is captured; None else."""
+    return getattr(tracer.lnp, _FUNCTIONS[sign])(_size_as_number(size), other) if asked.captured else None
+
+
+_FUNCTIONS = {
+    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
+}  # fmt: skip
+
+
+def _is_made(frame: FrameType) -> bool:
+    """Whether code runs that a decorator has made, as `__eq__` of a dataclass: its caller asks."""
+    return frame.f_code.co_filename == "<string>" and frame.f_code.co_name.startswith("__")
+
+
+_SIZES = Path(Size.__init__.__code__.co_filename)
+_ASKING = {str(_SIZES), *(str(_SIZES.parents[1] / "frontend" / "capture" / f"{name}.py") for name in ("branches", "builtin"))}
+"""Files whose code compares sizes for whom it was called by."""
+
 Size.as_number = _size_as_number
+Size.is_asked_by_user = _is_users_question
+Size.located = located
+Size.compared = _compared
 
 
 def is_array_like(x: Any) -> bool:

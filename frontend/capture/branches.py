@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dialects.graph.conditional import CaseOp
 from ...dialects.graph.effects import EffectOp
+from ...dialects.symbolic import Size
 from ...errors import LaminaError, TracingError
 from ..conditional import common_dtype, results_of, share_captured
 from ..control import convert_results
@@ -37,12 +38,14 @@ from .blocks import (
 from .messages import check_unless
 from .session import UNBOUND, Contents, Held, Missing, Place, Scope, Slot, frame, shared_slots, state, undo
 from .sites import Site
+from .sizes import known as known_size
 
 Statements = Callable[[], Any]
 
 
 def if_(scope: Scope, site: Site, test: Any, then: Statements, otherwise: Statements) -> None:
     """`if test: then() else: otherwise()`."""
+    test = known_size(test)
     if not isinstance(test, Tracer):
         (then if test else otherwise)()
         return
@@ -55,7 +58,7 @@ def known(test: Any) -> bool:
     Raises:
         TracingError: it is traced.
     """
-    if isinstance(test, Tracer):
+    if isinstance(test := known_size(test), Tracer):
         text = "a traced value decides how many items a generator gives"
         raise located(TracingError(f"{text}: end both paths of the `if` with one `yield`, or fill an array in a loop"))
     return bool(test)
@@ -241,6 +244,7 @@ def _has_effects(block: Block) -> bool:
 
 def ternary(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     """`then() if test else otherwise()`."""
+    test = known_size(test)
     if not isinstance(test, Tracer):
         return then() if test else otherwise()
     return _expression(test, then, otherwise)
@@ -272,12 +276,13 @@ def or_(together: bool, is_test: bool, first: Any, *rest: Callable[[], Any]) -> 
 
 def _logical(function: Any, ends: bool, together: bool, is_test: bool, first: Any, rest: Sequence[Callable[[], Any]]) -> Any:
     for k, thunk in enumerate(rest):
-        if not isinstance(first, Tracer):
-            if bool(first) is ends:
+        asked = known_size(first)
+        if not isinstance(asked, Tracer):
+            if bool(asked) is ends:
                 return first
             first = thunk()
             continue
-        first = _flag(first, is_test)
+        first = _flag(asked, is_test)
         if together and first.dtype.kind == "b":
             second = _flag(thunk(), is_test)
             if isinstance(second, bool | np.bool_) or (isinstance(second, Tracer) and second.dtype.kind == "b"):
@@ -298,11 +303,13 @@ def _flag(x: Any, is_test: bool) -> Any:
     """What is asked of an operand: itself, or its truth alone."""
     if not is_test:
         return x
+    x = known_size(x)
     return scalar(x, "the condition") if isinstance(x, Tracer) else bool(x)
 
 
 def not_(x: Any) -> Any:
     """`not x`."""
+    x = known_size(x)
     return lnp.logical_not(scalar(x, "the operand of `not`")) if isinstance(x, Tracer) else not x
 
 
@@ -353,7 +360,7 @@ def contains(items: Any, x: Any) -> Any:
     if isinstance(items, Tracer):
         return lnp.any(lnp.equal(items, x))
     if isinstance(items, list | tuple | range | set | frozenset) and (
-        isinstance(x, Tracer) or (not isinstance(items, range) and any(isinstance(y, Tracer) for y in items))
+        isinstance(x, Tracer | Size) or (not isinstance(items, range) and any(isinstance(y, Tracer | Size) for y in items))
     ):
         found: Any = False
         for y in items:

@@ -7,22 +7,33 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...dialects.symbolic import Size
 from ..numpy import namespace as lnp
 from ..promotion import FLOAT64, INT64
 from ..tracer import Tracer
+from ..tracing import lift, lift_as
 from . import iteration, messages
 from .branches import and_, not_, or_
 from .session import state
+from .sizes import are_sizes
+from .sizes import extreme as extreme_size
 
 
 def _is_scalar(x: Any) -> bool:
     return isinstance(x, Tracer) and x.size == 1
 
 
+def _length(*args: Any) -> Any:
+    """`len`: a size that only a call knows is one."""
+    return args[0].shape[0] if len(args) == 1 and isinstance(args[0], Tracer) and args[0].shape else len(*args)
+
+
 def _number(kind: type, dtype: Any) -> Callable[..., Any]:
     """`float` or `int`: of a traced scalar, one that takes the dtype of what it meets, as Python's number does."""
 
     def convert(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and isinstance(args[0], Size):
+            return args[0] if kind is int else lift_as(lift(args[0]), dtype)
         if len(args) != 1 or not _is_scalar(args[0]):
             return kind(*args, **kwargs)
         x = args[0] if not args[0].shape else lnp.reshape(args[0], ())
@@ -35,7 +46,7 @@ def _number(kind: type, dtype: Any) -> Callable[..., Any]:
 
 
 def _bool(*args: Any) -> Any:
-    return not_(not_(args[0])) if len(args) == 1 and _is_scalar(args[0]) else bool(*args)
+    return not_(not_(args[0])) if len(args) == 1 and (_is_scalar(args[0]) or isinstance(args[0], Size)) else bool(*args)
 
 
 def _extreme(function: Any, chooses: Callable[[Any, Any], Any]) -> Callable[..., Any]:
@@ -44,7 +55,9 @@ def _extreme(function: Any, chooses: Callable[[Any, Any], Any]) -> Callable[...,
     def extreme(*args: Any, **kwargs: Any) -> Any:
         items = list(args[0] if len(args) == 1 else args)
         key = kwargs.get("key")
-        if not kwargs.keys() <= {"key"} or not any(isinstance(x, Tracer) for x in items):
+        if not kwargs and are_sizes(items):
+            return extreme_size(function.__name__, items)
+        if not kwargs.keys() <= {"key"} or not any(isinstance(x, Tracer | Size) for x in items):
             return function(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]
         for x in items[1:]:
@@ -71,15 +84,17 @@ def _all(items: Iterable[Any]) -> Any:
 
 
 def _are_traced(items: list[Any]) -> bool:
-    return any(isinstance(x, Tracer) for x in items)
+    return any(isinstance(x, Tracer | Size) for x in items)
 
 
 def _of_math(name: str, counterpart: Callable[..., Any], is_integer: bool = False) -> Callable[..., Any]:
     function = getattr(math, name)
 
     def on_numbers(*args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(a, Tracer) for a in args):
+        if not any(isinstance(a, Tracer | Size) for a in args):
             return function(*args, **kwargs)
+        if is_integer and isinstance(args[0], Size):
+            return args[0]
         result = counterpart(*args, **kwargs)
         return lnp.astype(result, INT64) if is_integer and isinstance(result, Tracer) and result.dtype.kind == "f" else result
 
@@ -93,6 +108,7 @@ _OTHER = {"pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     print: messages.print_,
+    len: _length,
     range: iteration.range_,
     zip: iteration.zip_,
     enumerate: iteration.enumerate_,

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import TracingError
 from ..jit import JitBase
 from ..locations import is_ours, is_users, placed
-from ..tracer import Tracer
+from ..tracer import Tracer, asked
 from . import builtin, session, writes
 from .codes import code_inside, definition
 from .generators import is_capturable
@@ -259,9 +259,11 @@ def run(function: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def _session() -> Any:
     """What is kept of a function that is captured lasts as long as its trace."""
-    kept = dict(state.__dict__)
+    kept, before = dict(state.__dict__), asked.captured
     state.__init__()  # pyright: ignore
+    asked.captured = True
     try:
         yield
     finally:
         state.__dict__.update(kept)
+        asked.captured = before

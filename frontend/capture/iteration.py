@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.symbolic import Size, positive
 from ...errors import TracingError
 from ..locations import located
 from ..numpy import namespace as lnp
 from ..promotion import is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import lift
+from .sizes import are_sizes, extreme
 from .writes import item
 
 
@@ -24,10 +25,12 @@ class Items(ABC):
 
     Attributes:
         length: the number of items, an int or a traced one.
+        size: the same as a size, where it is one that only a call knows.
         is_uniform: whether items of numbers that only the program knows can be read.
     """
 
     length: Any = 0
+    size: Size | None = None
     is_uniform = True
 
     @abstractmethod
@@ -36,11 +39,11 @@ class Items(ABC):
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.length, Tracer):
-            raise located(
-                TracingError(
-                    "the length of this range is traced: go over it in a `for` statement, or make it static (static_argnums)"
-                )
+            remedy = "make it static (static_argnums)" if self.size is None else "leave that dim out of dynamic="
+            length = (
+                "the length of this range is traced" if self.size is None else f"the number of items is the size {self.size}"
             )
+            raise located(TracingError(f"{length}: go over it in a `for` statement, or {remedy}"))
         return (self.item(k) for k in builtins.range(self.length))
 
     def __len__(self) -> int:
@@ -52,8 +55,12 @@ class Items(ABC):
 class Range(Items):
     """`range(start, stop, step)`, of traced numbers."""
 
-    def __init__(self, start: Any, stop: Any, step: Any):
-        self.start, self.stop, self.step = start, stop, step
+    def __init__(self, *bounds: Any):
+        start, stop, step = bounds
+        if are_sizes(bounds) and type(step) is int and step:
+            count = positive((stop - start + (step - 1)) // step if step > 0 else (start - stop + (-step - 1)) // -step)
+            self.size = count if isinstance(count, Size) else None
+        start, stop, step = self.start, self.stop, self.step = [lift(x) if isinstance(x, Size) else x for x in bounds]
         if all(isinstance(x, int) for x in (start, stop, step)):
             self.length: Any = len(builtins.range(start, stop, step))
             return
@@ -81,7 +88,7 @@ class Rows(Items):
         self.x = x
         self.length = x.shape[0]
         if isinstance(self.length, Size):
-            self.length = lift(self.length)
+            self.size, self.length = self.length, lift(self.length)
 
     def item(self, k: Any) -> Any:
         return item(self.x, k)
@@ -108,8 +115,10 @@ class Zipped(Items):
         known = [p.length for p in parts if isinstance(p.length, int)]
         self.length: Any = min(known) if known else parts[0].length
         for part in parts:
-            if isinstance(part.length, Tracer):
+            if isinstance(part.length, Tracer) and not (known and self.length == 0):
                 self.length = lnp.minimum(self.length, part.length)
+        sizes = [p.length if p.size is None else p.size for p in parts]
+        self.size = extreme("min", sizes) if are_sizes(sizes) else None
         self.is_uniform = all(p.is_uniform for p in parts)
 
     def item(self, k: Any) -> Any:
@@ -121,7 +130,7 @@ class Enumerated(Items):
 
     def __init__(self, part: Items, start: Any):
         self.part, self.start = part, start
-        self.length, self.is_uniform = part.length, part.is_uniform
+        self.length, self.size, self.is_uniform = part.length, part.size, part.is_uniform
 
     def item(self, k: Any) -> Any:
         return self.start + k, self.part.item(k)
@@ -132,7 +141,7 @@ class Backwards(Items):
 
     def __init__(self, part: Items):
         self.part = part
-        self.length, self.is_uniform = part.length, part.is_uniform
+        self.length, self.size, self.is_uniform = part.length, part.size, part.is_uniform
 
     def item(self, k: Any) -> Any:
         return self.part.item(self.length - 1 - k)
@@ -169,8 +178,7 @@ def range_(*args: Any) -> Any:
     for a in args:
         if isinstance(a, Tracer) and not _is_traced_integer(a):
             raise located(TracingError(f"range() takes integers, got {a.dtype}{list(a.shape)}"))
-    given = [lift(a) if isinstance(a, Size) else a for a in args]
-    return Range(*([0, given[0], 1] if len(given) == 1 else [*given, *([1] if len(given) == 2 else [])]))
+    return Range(*([0, args[0], 1] if len(args) == 1 else [*args, *([1] if len(args) == 2 else [])]))
 
 
 def zip_(*args: Any, strict: bool = False) -> Any:

@@ -18,7 +18,8 @@ from xdsl.ir import Operation
 from ...dialects.graph.conditional import WhileOp
 from ...dialects.graph.control import ForOp
 from ...dialects.graph.effects import EffectOp
-from ...errors import LaminaError, ShapeError, TracingError
+from ...dialects.symbolic import Size, is_at_least, require_at_least
+from ...errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError
 from ..conditional import results_of, share_captured
 from ..control import captured_first, convert_results
 from ..functions import Aval, TracedFunction, staging
@@ -47,6 +48,7 @@ from .session import (
     undo,
 )
 from .sites import Site
+from .sizes import known
 from .writes import holders
 
 UNROLLED = 4
@@ -104,7 +106,7 @@ def _test(scope: Scope, site: Site, test: Statements) -> Any:
     open_ = going(*(scope.read(flag) for flag in site.stops))
     if open_ is False:
         return False
-    asked = test()
+    asked = known(test())
     if isinstance(asked, Tracer):
         asked = scalar(asked, "the condition of the loop")
         return lnp.logical_and(open_, asked) if isinstance(open_, Tracer) else asked
@@ -122,7 +124,7 @@ def for_(scope: Scope, site: Site, iterable: Any, body: Callable[[Any], None]) -
             raise located(TracingError("the number of iterations is traced, but a list takes part: stack it to an array"))
         if state.counted and staging().derivatives > 0:
             raise _UnrollError("a gradient needs to know how often a loop runs")  # the loop around it can number its iterations
-        _roll(scope, site, items, 0, body, runs=False)
+        _roll(scope, site, items, 0, body, runs=items.size is not None and is_at_least(items.size, 1))
     else:
         _counted(scope, site, items, body)
     if any(isinstance(scope.read(flag), Tracer) for flag in site.stops):
@@ -192,7 +194,7 @@ def _roll(scope: Scope, site: Site, items: Items, first: int, body: Callable[[An
             open_ = going(*(scope.read(flag) for flag in site.stops))
             _guarded(scope, site, open_, lambda: body(items.item(i + first if first else i)))
 
-        _Rolled(scope, site, slots, step, None, count).run(runs)
+        _Rolled(scope, site, slots, step, None, count, items.size).run(runs)
         return
     number = Held("number@", first)
 
@@ -225,6 +227,18 @@ def _reason(site: Site, what: str, name: str) -> str:
     line = site.lines[0].get(name)
     where = "" if line is None else f" (line {line})"
     return f"{what} is assigned{where} in the loop of line {site.line}, which may end before: assign it before the loop"
+
+
+def _is_too_small(size: Size | None) -> LeastSizeError | None:
+    """The error that asks for a size of at least one, so that a loop over it runs; calls without items then run in Python."""
+    try:
+        if size is not None:
+            require_at_least(size, 1)
+    except LeastSizeError as error:
+        return error
+    except SizeError:
+        pass
+    return None
 
 
 # Going back
@@ -299,8 +313,9 @@ class _Rolled:
         body: Callable[..., Any],
         test: Statements | None,
         count: Any = None,
+        size: Size | None = None,
     ):
-        self.scope, self.site, self.body, self.test, self.count = scope, site, body, test, count
+        self.scope, self.site, self.body, self.test, self.count, self.size = scope, site, body, test, count, size
         self.carried = [_carried(slot) for slot in slots]
         self.runs = False
         self.placed: set[int] = set()
@@ -356,7 +371,7 @@ class _Rolled:
             final = one.start.with_leaves(leaves)
             is_named = isinstance(one.slot, Variable) and "@" not in one.slot.name
             if k in self.placed and is_named and not self.is_definite(one.slot.name, runs):
-                final = Missing(_reason(self.site, label(one.slot), one.slot.name))
+                final = Missing(_reason(self.site, label(one.slot), one.slot.name), least=_is_too_small(self.size))
             one.slot.write(final)
         for slot, other in self.shared:
             if isinstance(other, Variable):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LaminaError, TracingError
+from ...errors import LaminaError, LeastSizeError, TracingError
 from ..locations import located, placed
 from ..tracer import Tracer
 
@@ -19,10 +19,10 @@ Variables = Mapping[str, tuple[Callable[[], Any], Callable[[Any], None], Callabl
 
 class Missing:
     """What a variable stands for that is not assigned. `reason` says why, where control flow is why; `text` says so
-    where it is read all the same."""
+    where it is read all the same; `least` is the error that asks for a larger size, at which it is assigned."""
 
-    def __init__(self, reason: str | None = None, text: str | None = None):
-        self.reason = reason
+    def __init__(self, reason: str | None = None, text: str | None = None, least: LeastSizeError | None = None):
+        self.reason, self.least = reason, least
         self.text = reason if text is None else text
 
 
@@ -282,7 +282,10 @@ class Scope:
     def explained(self, error: NameError) -> BaseException:
         """An error about a name: if control flow is why a variable has no value, one that says so."""
         found = re.search(r"variable '(\w+)'", str(error))
-        text = self.missing[found[1]].text if found and found[1] in self.missing else None
+        missing = self.missing[found[1]] if found and found[1] in self.missing else UNBOUND
+        if missing.least is not None:
+            return missing.least
+        text = missing.text
         trace = error.__traceback__
         if text is None or trace is None:
             return error

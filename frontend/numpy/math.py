@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.symbolic import Size
 from .. import complex_formulas
 from ..define_by_run.eager import operation
 from ..elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select, ufunc_op
@@ -28,7 +29,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     the quotient toward zero: 0 but for bases 1 and -1."""
     x1, x2 = operand(x1), operand(x2)
     (_, _), result = ufunc_dtypes(np.power, (token(x1), token(x2)))
-    constant = None if isinstance(x2, Tracer) else concrete_array(x2)
+    constant = None if isinstance(x2, Tracer | Size) else concrete_array(x2)
     if is_integer_dtype(result):
         return _integer_power(x1, x2, result) if constant is None else _constant_power(x1, constant, result)
     small = constant is not None and constant.ndim == 0 and (constant.dtype.kind != "c" or not constant.imag)
