@@ -17,21 +17,22 @@ from ..dialects.element_types import TABLE, spelled
 from ..errors import LaminaError
 from .signature import describe_type
 
-KINDS = ("normal", "random", "edge")
-"""Well-behaved numbers; numbers of every magnitude; the numbers where things go wrong."""
+KINDS = ("normal", "random", "edge", "denormal", "extreme")
+"""Well-behaved numbers; of every magnitude; where things go wrong; too small to be normal; as large as there are."""
 
 
 class InputError(LaminaError):
     """An argument that cannot be read, or does not fit what the function takes."""
 
 
+@np.errstate(all="ignore")
 def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.random.Generator) -> np.ndarray:
     """An array of a kind. `edge` mixes 0, -0, inf, NaN, denormals and extremes with ordinary numbers."""
     shape = tuple(shape)
     if dtype == np.bool_:
         return rng.integers(0, 2, shape).astype(np.bool_)
     if dtype.kind in "iu":
-        if kind == "normal":
+        if kind in ("normal", "denormal"):
             return rng.integers(0, 8, shape).astype(dtype)
         limits = np.iinfo(dtype)
         edges = np.array([n for n in (0, 1, -1, 2, limits.min, limits.max) if n >= limits.min], dtype)
@@ -46,6 +47,12 @@ def generate(dtype: np.dtype[Any], shape: Sequence[int], kind: str, rng: np.rand
         magnitude = np.exp(rng.uniform(-12, 12, shape))
         return (np.where(rng.integers(0, 2, shape) == 1, 1, -1) * magnitude).astype(dtype)
     facts = ml_dtypes.finfo(dtype)
+    if kind == "denormal":
+        small = rng.normal(size=shape) * float(facts.tiny) * np.exp2(-rng.integers(0, facts.nmant, shape))
+        return np.where(rng.integers(0, 4, shape) == 0, rng.normal(size=shape), small).astype(dtype)
+    if kind == "extreme":
+        chosen = rng.choice(np.array([facts.max, facts.min, facts.tiny, -facts.tiny, 0, -1], dtype), shape)
+        return np.where(rng.integers(0, 2, shape) == 1, chosen, rng.normal(size=shape)).astype(dtype)
     # large, but sums of it do not overflow in one order and not in another
     large = float(facts.max) ** 0.47
     edges = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, facts.tiny, facts.smallest_subnormal, large, -large, 0.5]

@@ -76,6 +76,9 @@ class LaminaOpt(xDSLOptMain):
         add("--validate-each", action="store_true", help="interpret the program before and after every pass and compare")
         add("--seed", type=int, default=0, help="seed of the inputs of --validate-each")
         add("--explore", metavar="HTML", help="compile and write a page: graph, passes, schedules, assembly, memory, roofline")
+        add(
+            "--seeds", type=int, default=1, metavar="N", help="how many seeds --validate-each takes, from --seed on (default 1)"
+        )
         add("--print-ir-after-all", action="store_true", help="print the IR after every pass (to stderr)")
         add("--print-ir-after", action="append", default=[], metavar="PASS", help="print the IR after a pass (to stderr)")
         add("--time-passes", action="store_true", help="print how long every pass took (to stderr)")
@@ -166,7 +169,7 @@ class LaminaOpt(xDSLOptMain):
 
     def validate(self, module: ModuleOp) -> None:
         """Run the passes, each checked by the reference interpreter on generated inputs."""
-        from ..runtime.validate import validate_each
+        from ..debugging.validate import validate_each
 
         steps: list[Any] = list(self.passes)
         if self.args.compile_to is not None:
@@ -174,7 +177,10 @@ class LaminaOpt(xDSLOptMain):
 
             goal = self.args.compile_to if self.args.compile_to in PHASES[:5] else "program"
             steps += [step.make() for step in pipeline.steps_to(module, goal)]
-        validate_each(module, steps, self.ctx, self.args.seed)
+        native = None
+        if self.args.compile_to in PHASES[5:]:
+            from ..debugging.native import Native as native
+        validate_each(module, steps, self.ctx, self.args.seed, seeds=self.args.seeds, after=self.after, native=native)
 
     def compile(self, module: ModuleOp, phase: str) -> str | bytes:
         """Bring a module to a phase of the pipeline; IR is printed as the options say."""

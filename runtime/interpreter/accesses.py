@@ -127,7 +127,7 @@ def combiner(monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[
     return lambda acc, x: tuple([function(a, b) for a, b in zip(acc, x, strict=True)])
 
 
-def indices(kind: str, lower: int, upper: int, step: int) -> Any:
+def indices(kind: str, lower: int, upper: int, step: int, backwards: bool = True) -> Any:
     """The iterations of a loop in the order in which they run here: parallel loops backwards, so that races show."""
     found = range(lower, upper, step)
-    return map(np.int64, reversed(found) if kind == "parallel" else found)
+    return map(np.int64, reversed(found) if kind == "parallel" and backwards else found)

@@ -28,22 +28,24 @@ class TooLongError(InterpreterError):
     """A program runs more loop iterations than the caller allows."""
 
 
-def fresh(type: Any, sizes: Sequence[int] = ()) -> np.ndarray:
-    """Memory nobody has written: NaN, or a pattern that shows. `sizes` are for the `?` of the type."""
+def fresh(type: Any, sizes: Sequence[int] = (), fill: int | None = None) -> np.ndarray:
+    """Memory nobody has written: NaN, or a pattern that shows; else bytes `fill`. `sizes` are for the `?` of the type."""
     dtype = numpy_dtype(type.element_type)
     given = iter(sizes)
     shape = [next(given, DYNAMIC) if size == DYNAMIC else size for size in type.get_shape()]
     if DYNAMIC in shape:
         raise InterpreterError(f"memory of {type} has no known size: run graph-specialize first")
     if dtype == np.bool_:
-        return np.zeros(shape, dtype)
+        return np.full(shape, (fill or 0) % 2, dtype)
+    if fill is not None:
+        return np.full(shape, np.frombuffer(bytes([fill] * dtype.itemsize), dtype)[0], dtype)
     poison = np.nan if dtype.kind == "f" else 0x5A5A5A5A % (1 << 8 * dtype.itemsize - 1)
     return np.full(shape, poison, dtype)
 
 
-def alloc(op: Operation, values: Values) -> None:
+def alloc(op: Operation, values: Values, fill: int | None = None) -> None:
     """Local or host memory."""
-    values[op.results[0]] = fresh(op.results[0].type, [int(values[size]) for size in op.operands])
+    values[op.results[0]] = fresh(op.results[0].type, [int(values[size]) for size in op.operands], fill)
 
 
 def view(op: memref.ViewOp, values: Values) -> None:

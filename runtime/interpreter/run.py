@@ -57,6 +57,7 @@ def interpret(
     args: Sequence[Any] = (),
     limit: int | None = None,
     perform: Perform | None = None,
+    make: Callable[[ModuleOp, int | None, Perform | None], Interpreter] | None = None,
 ) -> tuple[np.ndarray, ...]:
     """Run one function of a module and return its results.
 
@@ -66,6 +67,7 @@ def interpret(
         args: one array an argument; for a host function over memrefs its inputs only.
         limit: how many loop iterations it may take; an iteration costs some microseconds an op.
         perform: lets effects happen; by default as `effects.perform` with no Python functions.
+        make: another interpreter, from what comes before.
 
     Raises:
         TooLongError: more iterations than `limit`.
@@ -83,7 +85,7 @@ def interpret(
     """
     module = _for_sizes_of(module, entry, args)
     with np.errstate(all="ignore"):
-        return tuple(np.asarray(x) for x in Interpreter(module, limit, perform).call(entry, list(args)))
+        return tuple(np.asarray(x) for x in (make or Interpreter)(module, limit, perform).call(entry, list(args)))
 
 
 def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
@@ -107,6 +109,12 @@ class Interpreter:
 
     def __init__(self, module: ModuleOp, limit: int | None = None, perform: Perform | None = None):
         self.perform = perform or partial(effects.perform, functions={})
+        self.fill: int | None = None
+        """The byte that memory nobody has written consists of; None for NaN, and a pattern that shows."""
+        self.backwards = True
+        """Whether parallel loops run backwards."""
+        self.over_donated = False
+        """Whether results that may be written over donated arguments are."""
         self.iterations_left = float("inf") if limit is None else limit
         self.depth = 0
         self.symbols: dict[str, Operation] = {}
@@ -141,12 +149,12 @@ class Interpreter:
             "loop.scatter": accesses.scatter,
             "loop.prefetch": lambda op, values: None,
             "loop.check": self._check,
-            "loop.alloc": buffers.alloc,
+            "loop.alloc": self._alloc,
             "loop.launch": self._launch,
             "loop.repeat": self._repeat,
             "loop.repeat_while": self._repeat_while,
             "loop.reduce_lanes": self._reduce_lanes,
-            "memref.alloc": buffers.alloc,
+            "memref.alloc": self._alloc,
             "memref.view": buffers.view,
             "memref.reinterpret_cast": buffers.reinterpret,
             "memref.collapse_shape": buffers.reshape,
@@ -156,6 +164,26 @@ class Interpreter:
             "memref.copy": buffers.copy,
             "memref.get_global": self._global,
         }
+
+    # -- what observers of a run override
+
+    def evaluate(
+        self, op: GraphOp, arrays: Sequence[np.ndarray], meaning: Callable[..., Sequence[np.ndarray]]
+    ) -> Sequence[np.ndarray]:
+        """The results of a graph op on its operands, by its meaning."""
+        return meaning(*arrays)
+
+    def meaning(self, op: Operation, meaning: Callable[..., Any]) -> Callable[..., Any]:
+        """What a scalar or vector op, whose meaning takes the op and its operands, is run by."""
+        return meaning
+
+    def combiner(self, monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
+        """What adds one iteration of a reduction to the last."""
+        return accesses.combiner(monoid)
+
+    def combine_lanes(self, monoid: str, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The lanes of vectors by a monoid."""
+        return monoids.reduce_lanes(monoid, vectors)
 
     # -- functions
 
@@ -197,10 +225,12 @@ class Interpreter:
         values.update(sizes)
         given = (*function.outputs, *function.temporaries)
         shapes = ([sizes[n] for n in function.sizes_of(buffer) if not isinstance(n, int)] for buffer in given)
-        outputs = [buffers.fresh(buffer.type, shape) for buffer, shape in zip(given, shapes, strict=True)]
+        outputs = [buffers.fresh(buffer.type, shape, self.fill) for buffer, shape in zip(given, shapes, strict=True)]
+        for result, number in function.donation_pairs if self.over_donated else ():
+            outputs[result] = values[function.inputs[number]]
         values.update(zip(given, outputs, strict=True))
         if function.arena is not None:
-            values[function.arena] = np.full(function.arena_bytes, 0xA5, np.uint8)
+            values[function.arena] = np.full(function.arena_bytes, 0xFF if self.fill is None else self.fill, np.uint8)
         self._run(function.body.block, values)
         return tuple(outputs[: len(function.outputs)])
 
@@ -242,7 +272,7 @@ class Interpreter:
                 elif handler is not None:
                     steps.append(partial(handler, op))
                 elif meaning is not None:
-                    steps.append(accesses.scalar(op, meaning))
+                    steps.append(accesses.scalar(op, self.meaning(op, meaning)))
                 else:
                     steps.append(partial(self._graph if isinstance(op, GraphOp) else self._unknown, op))
         self.blocks[block] = steps, returned
@@ -256,9 +286,9 @@ class Interpreter:
             if open_sizes:  # the rules that could not be checked before the sizes were known
                 known = [tensor(o.element_type, x.shape) for o, x in zip(types, arrays, strict=False)]
                 op.infer_types(known, op.properties, types[len(arrays) :])
-                results = self._evaluate_open(op, arrays)
+                results = self.evaluate(op, arrays, partial(self._evaluate_open, op))
             else:
-                results = op.evaluate(*arrays)
+                results = self.evaluate(op, arrays, op.evaluate)
         except (ShapeError, DTypeError, ValueError, IndexError) as error:
             raise InterpreterError(f"'{op.name}' op {error}", op) from None
         for result, array in zip(op.results, results, strict=True):
@@ -266,7 +296,7 @@ class Interpreter:
                 raise InterpreterError(f"'{op.name}' op result has sizes {list(array.shape)}, not {result.type}", op)
             values[result] = array
 
-    def _evaluate_open(self, op: GraphOp, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    def _evaluate_open(self, op: GraphOp, *arrays: np.ndarray) -> Sequence[np.ndarray]:
         """The results of an op, which are given the sizes that follow from those of other values: a broadcast asks for them."""
         types = [tensor(element_of(r), [self.sizes(r, d) for d in range(len(shape_of(r)))]) for r in op.results]
         sized = op.create(operands=op.operands, result_types=types, properties=op.properties)
@@ -401,7 +431,7 @@ class Interpreter:
             for argument in op.arguments(kernel):
                 parameter = argument.parameter
                 if argument.operand is None:
-                    given.append(buffers.fresh(sizes.type_of(parameter)))
+                    given.append(buffers.fresh(sizes.type_of(parameter), fill=self.fill))
                 elif argument.result is not None:
                     given.append(np.array(values[argument.operand]))
                 else:
@@ -482,9 +512,9 @@ class Interpreter:
         self.iterations_left -= max(0, upper - lower) // op.step.value.data
         if self.iterations_left < 0:
             raise TooLongError("more loop iterations than allowed", op)
-        iterations = accesses.indices(kind, lower, upper, op.step.value.data)
+        iterations = accesses.indices(kind, lower, upper, op.step.value.data, self.backwards)
         if op.monoid is not None:
-            combine = accesses.combiner(op.monoid.data)
+            combine = self.combiner(op.monoid.data)
             for values[index] in iterations:
                 carried = combine(carried, self._run(block, values))
         else:
@@ -501,7 +531,7 @@ class Interpreter:
         values.update(zip(op.results, results, strict=True))
 
     def _reduce_lanes(self, op: ReduceLanesOp, values: Values) -> None:
-        results = monoids.reduce_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
+        results = self.combine_lanes(op.monoid.data, tuple(values[v] for v in op.vectors))
         values.update(zip(op.results, results, strict=True))
 
     # -- memory
@@ -549,6 +579,9 @@ class Interpreter:
             return
         for lane in np.flatnonzero(on):
             buffer[tuple(index[lane] if isinstance(index, np.ndarray) else index for index in point)] = value[lane]
+
+    def _alloc(self, op: Operation, values: Values) -> None:
+        buffers.alloc(op, values, self.fill)
 
     def _global(self, op: memref.GetGlobalOp, values: Values) -> None:
         name = op.properties["name"]

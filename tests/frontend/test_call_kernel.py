@@ -9,6 +9,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina import pipeline
+from lamina.debugging.validate import validate_each
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.kernel import KernelCallOp
 from lamina.dialects.loop.memory import LaunchOp
@@ -16,7 +17,6 @@ from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError, DifferentiationError, DTypeError, KernelError, ShapeError, TracingError
 from lamina.runtime.interpreter import interpret
-from lamina.runtime.validate import validate_each
 
 lnp = lm.numpy
 Spec = lm.TensorSpec

@@ -394,9 +394,9 @@ def test_an_object_for_other_programs_is_refused_with_the_place() -> None:
 
 
 def test_validation_compares_effects() -> None:
+    from lamina.debugging.validate import ValidationError, validate_each
     from lamina.dialects.context import make_context
     from lamina.dialects.parsing import parse_module
-    from lamina.runtime.validate import ValidationError, validate_each
     from lamina.transforms.graph_dce import GraphDcePass
 
     text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

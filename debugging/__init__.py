@@ -1,0 +1,1 @@
+"""What finds faults in the compiler and in programs: validation by running, reproducers, reduction, bisection, explanations."""
