@@ -257,7 +257,7 @@ class _Validation:
         return got
 
     def _compare_memory(self, case: Case, name: str, got: Sequence[np.ndarray]) -> None:
-        """Run with other bytes in memory that nobody wrote, another order of parallel iterations, and over donated arguments."""
+        """Run with other bytes in memory that nobody wrote, another order of parallel iterations, over donated arguments."""
         for attribute, value, fault in _WAYS:
 
             def make(*args: Any, attribute: str = attribute, value: Any = value) -> Interpreter:
