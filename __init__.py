@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
     from .frontend.random import namespace as random  # noqa: F401
+    from .frontend.scopes import named_scope as named_scope
     from .frontend.special import namespace as special  # noqa: F401
     from .frontend.transformations.autodiff import grad as grad
     from .frontend.transformations.autodiff import jvp as jvp
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from .frontend.transformations.vjp import linear_transpose as linear_transpose
     from .frontend.transformations.vjp import linearize as linearize
     from .frontend.transformations.vjp import vjp as vjp
+    from .frontend.unjitted import disable_jit as disable_jit
     from .modules.module import Module as Module
     from .modules.module import buffer as buffer
     from .modules.module import static as static
@@ -213,6 +215,8 @@ _HOMES = {
     **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
     **dict.fromkeys(("Device", "DeviceArray", "register_device"), ".frontend.devices"),
     "dim": ".frontend.dynamic",
+    "disable_jit": ".frontend.unjitted",
+    "named_scope": ".frontend.scopes",
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(
         (

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dialects.graph.conditional import CaseOp, WhileOp
 from ..errors import ShapeError
+from . import unjitted
 from .control import convert_results, require_same
 from .define_by_run.retrace import each_call
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
@@ -41,6 +42,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     >>> lm.while_loop(lambda x: x < 100, lambda x: x * 2, np.float32(3))
     array(192., dtype=float32)
     """
+    if unjitted.is_disabled():
+        return unjitted.while_loop(cond_fun, body_fun, init_val)
     leaves, structure = flatten(init_val)
 
     def transformed(*leaves: Any) -> Any:
@@ -105,6 +108,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if len(operands) == 2 and callable(operands[1]) and not callable(true_fun):
         of_true, of_false = false_fun, operands[1]
         return cond(pred, lambda x, _: of_true(x), lambda _, y: of_false(y), true_fun, operands[0])
+    if unjitted.is_disabled():
+        return unjitted.switch(bool(pred), [false_fun, true_fun], operands)
     leaves, structure = flatten(operands)
 
     def transformed(pred: Any, *leaves: Any) -> Any:
@@ -139,6 +144,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     branches = list(branches)
     if not branches:
         raise ValueError("switch() needs a branch")
+    if unjitted.is_disabled():
+        return unjitted.switch(index, branches, operands)
     leaves, structure = flatten(operands)
 
     def transformed(index: Any, *leaves: Any) -> Any:

@@ -28,6 +28,7 @@ class Options:
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
         lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together
             (`define_by_run/lazy.py`).
+        jit: whether `jit` compiles; if not, functions and loops run in Python (`disable_jit`).
         variants: whether products of a number of rows that only a call knows get code of their own for one row and for few.
     """
 
@@ -35,6 +36,7 @@ class Options:
     x64: bool = True
     lazy: bool = False
     variants: bool = True
+    jit: bool = True
 
     @property
     def are_numpys(self) -> bool:
@@ -182,7 +184,7 @@ def _changed(options: Options, changes: dict[str, Any]) -> Options:
         raise TypeError(f"config has no option {unknown[0]!r}, options are: {', '.join(sorted(known))}")
     if (promotion := changes.get("promotion", "numpy")) not in PROMOTIONS:
         raise ValueError(f"promotion must be one of {', '.join(PROMOTIONS)}, got {promotion!r}")
-    for name in ("x64", "lazy"):
+    for name in ("x64", "lazy", "jit"):
         if not isinstance(changes.get(name, True), bool):
             raise TypeError(f"{name} must be a bool, got {changes[name]!r}")
     return replace(options, **changes)

@@ -15,6 +15,7 @@ from ..dialects.graph.control import ForOp
 from ..dialects.symbolic import Size, is_at_least
 from ..dialects.types import element_type
 from ..errors import ShapeError
+from . import unjitted
 from .define_by_run.retrace import each_call
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
 from .numpy import namespace as lnp
@@ -50,6 +51,8 @@ def fori_loop(
     >>> lm.fori_loop(0, 5, lambda i, x: x * 2 + i, np.float32(1))
     array(58., dtype=float32)
     """
+    if unjitted.is_disabled():
+        return unjitted.fori_loop(lower, upper, body_fun, init_val)
     lower, upper = (staging().lift(bound) if isinstance(bound, Size) else bound for bound in (lower, upper))
     static = _number(lower), _number(upper)
 
@@ -164,6 +167,8 @@ def scan(
     >>> lm.scan(lambda total, x: (total + x, total + x), np.float32(0), np.float32([1, 2, 3]))
     (array(6., dtype=float32), array([1., 3., 6.], dtype=float32))
     """
+    if unjitted.is_disabled():
+        return unjitted.scan(f, init, xs, length, reverse)
 
     def transformed(init: Any, xs: Any) -> Any:
         return _scan(f, init, xs, length, reverse, unroll)

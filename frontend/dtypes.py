@@ -10,11 +10,9 @@ from .keys import extended, prng_key
 from .numpy.create import zeros
 from .numpy.info import finfo, iinfo, issubdtype
 from .numpy.namespace import result_type
+from .promotion import float0
 
 __all__ = ["canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype", "prng_key", "result_type"]
-
-float0 = np.dtype([("float0", np.void, 0)])
-"""Of tangents of integers, which have no elements."""
 
 
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:

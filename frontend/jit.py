@@ -20,6 +20,7 @@ from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.garbage import collecting_later
 from ..runtime.results import apart, check_results
+from . import unjitted
 from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
@@ -151,6 +152,8 @@ class _Dispatcher:
         if kwargs and self.takes_out:
             kwargs = dict(kwargs)
             out = kwargs.pop(OUT, None)
+        if unjitted.is_disabled():
+            return unjitted.called(self.function, args, kwargs, out)
         args, kwargs, statics = self.split(args, kwargs)
         leaves, structure = flatten((args, kwargs))
         avals = self.abstract(leaves, structure)

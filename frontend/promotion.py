@@ -24,6 +24,8 @@ Token = np.dtype[Any] | type
 
 FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
 COMPLEX64, COMPLEX128 = np.dtype("complex64"), np.dtype("complex128")
+float0 = np.dtype([("float0", np.void, 0)])
+"""Of tangents and gradients of integers, which have no elements."""
 FLOAT16, BFLOAT16 = np.dtype(np.float16), numpy_dtype(bf16)
 STORED = tuple(row.dtype for row in TABLE if row.is_stored)
 """Dtypes that are only stored: arithmetic is done in another one."""

@@ -15,7 +15,7 @@ from ...errors import DifferentiationError
 from ..define_by_run.retrace import each_call
 from ..functions import Aval, TracedFunction, abstract, argument_paths, call_function, is_staging, staging, trace_function
 from ..numpy.create import filled
-from ..promotion import is_complex_dtype, is_float_dtype, is_inexact_dtype
+from ..promotion import float0, is_complex_dtype, is_float_dtype, is_inexact_dtype
 from ..pytree import TreeDef, flatten
 from ..pytree import map as tree_map
 from ..tracer import Tracer
@@ -86,7 +86,11 @@ def require_complex(point: Point, leaves: Sequence[int], what: str) -> None:
 
 
 def value_and_grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """A function that returns the value of `fun` and its gradient.
 
@@ -96,6 +100,8 @@ def value_and_grad(
         has_aux: whether the result holds more than the scalar.
         holomorphic: whether `fun` takes and returns complex numbers and is holomorphic: then this is its complex
             derivative. Otherwise, by a complex argument x + iy, the gradient is df/dx - i df/dy.
+        allow_int: whether arguments to differentiate by may hold integers and bools, whose gradient is an array of zeros of the
+            dtype `lm.dtypes.float0`, as in jax, for `lm.tree.map` over parameters that hold such.
 
     Returns:
         A function of the same arguments that returns `(value, gradient)`: the gradient has the structure of the argument, or is
@@ -111,19 +117,30 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        return _value_and_grad(fun, argnums, has_aux, holomorphic, "value_and_grad", args, kwargs)
+        return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad", args, kwargs)
 
     differentiated = each_call(transformed, f"value_and_grad_{function_name(fun)}", fun)
-    return _passing_objects(differentiated, fun, argnums, lambda f, at: value_and_grad(f, at, has_aux, holomorphic))
+
+    def again(f: Callable[..., Any], at: int | Sequence[int]) -> Callable[..., Any]:
+        return value_and_grad(f, at, has_aux, holomorphic, allow_int)
+
+    def zeros(args: tuple[Any, ...], result: Any) -> Any:
+        return result[0], _with_zeros(args, argnums, result[1])
+
+    return _passing_objects(differentiated, fun, argnums, again, zeros if allow_int else None)
 
 
 def grad(
-    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `fun`, which must return a scalar float.
 
     Args:
-        fun, argnums, has_aux, holomorphic: as for `value_and_grad`.
+        fun, argnums, has_aux, holomorphic, allow_int: as for `value_and_grad`.
 
     Returns:
         A function of the same arguments that returns the gradient; with `has_aux`, `(gradient, aux)`.
@@ -138,11 +155,35 @@ def grad(
 
     @functools.wraps(fun)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = _value_and_grad(fun, argnums, has_aux, holomorphic, "grad", args, kwargs)
+        value, gradient = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "grad", args, kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
     differentiated = each_call(transformed, f"grad_{function_name(fun)}", fun)
-    return _passing_objects(differentiated, fun, argnums, lambda f, at: grad(f, at, has_aux, holomorphic))
+
+    def again(f: Callable[..., Any], at: int | Sequence[int]) -> Callable[..., Any]:
+        return grad(f, at, has_aux, holomorphic, allow_int)
+
+    def zeros(args: tuple[Any, ...], result: Any) -> Any:
+        return (_with_zeros(args, argnums, result[0]), result[1]) if has_aux else _with_zeros(args, argnums, result)
+
+    return _passing_objects(differentiated, fun, argnums, again, zeros if allow_int else None)
+
+
+def _with_zeros(args: tuple[Any, ...], argnums: int | Sequence[int], gradient: Any) -> Any:
+    """A gradient, or a tuple of such, with zeros of `float0` by the integers and bools of the arguments."""
+    if not isinstance(argnums, int):
+        return tuple([_with_zeros(args, k, one) for k, one in zip(argnums, gradient, strict=True)])
+    leaves, structure = flatten(args[argnums])
+    avals = [abstract(leaf) for leaf in leaves]
+    by_leaf = dict(zip(differentiated(structure, avals, True), flatten(gradient)[0], strict=True))
+    inside = structure.parameters()
+
+    def of(k: int, aval: Aval) -> Any:
+        if k in by_leaf or inside[k] is not None:
+            return by_leaf.get(k)
+        return np.zeros(aval.shape, float0)
+
+    return structure.unflatten(of(k, aval) for k, aval in enumerate(avals))
 
 
 def _passing_objects(
@@ -150,10 +191,12 @@ def _passing_objects(
     function: Callable[..., Any],
     argnums: int | Sequence[int],
     again: Callable[[Callable[..., Any], int | Sequence[int]], Callable[..., Any]],
+    finished: Callable[[tuple[Any, ...], Any], Any] | None = None,
 ) -> Callable[..., Any]:
     """What differentiates `function`, and passes on arguments that hold other things than arrays, as functions, as they are.
 
-    `again` differentiates another function by other positions.
+    `again` differentiates another function by other positions, `finished` makes the result of the arguments and of what the
+    trace gives.
     """
 
     @functools.wraps(function)
@@ -163,7 +206,8 @@ def _passing_objects(
         objects = {k: x for k, x in enumerate(args) if k not in wanted and not _holds_arrays(x)}
         named = {key: x for key, x in kwargs.items() if not _holds_arrays(x)}
         if not objects and not named:
-            return differentiated(*args, **kwargs)
+            result = differentiated(*args, **kwargs)
+            return result if finished is None else finished(args, result)
 
         @functools.wraps(function)
         def bound(*rest: Any, **keywords: Any) -> Any:
@@ -195,6 +239,7 @@ def _value_and_grad(
     argnums: int | Sequence[int],
     has_aux: bool,
     holomorphic: bool,
+    allow_int: bool,
     what: str,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -203,14 +248,14 @@ def _value_and_grad(
     point = trace_at(function, args, kwargs, what)
     structures = point.traced.structure.children[0].children
     starts = np.cumsum([0, *(s.num_leaves for s in structures)]).tolist()
-    chosen = {p: differentiated(structures[p], point.traced.avals[starts[p] : starts[p + 1]]) for p in positions}
+    chosen = {p: differentiated(structures[p], point.traced.avals[starts[p] : starts[p + 1]], allow_int) for p in positions}
     wrt = [starts[p] + k for p in positions for k in chosen[p]]
     require_float(point, wrt, what)
     if holomorphic:
         require_complex(point, wrt, what)
     scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
-    is_empty = all(structures[p].num_leaves == 0 for p in positions)  # as the parameters of a module that has none
+    is_empty = not wrt  # as the parameters of a module that has none
     out, gradients = (flatten(call_function(point.traced, point.leaves))[0], []) if is_empty else pull_back(point, wrt, ones)
     by_leaf = dict(zip(wrt, gradients, strict=True))
     trees = [structures[p].unflatten(by_leaf.get(k) for k in range(starts[p], starts[p + 1])) for p in positions]
@@ -224,10 +269,18 @@ def trainable(tree: Any) -> list[bool]:
     return [part is not False and is_inexact_dtype(abstract(x).dtype) for x, part in zip(leaves, inside, strict=True)]
 
 
-def differentiated(structure: TreeDef, avals: Sequence[Aval]) -> list[int]:
-    """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone."""
+def differentiated(structure: TreeDef, avals: Sequence[Aval], allow_int: bool = False) -> list[int]:
+    """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone.
+
+    `allow_int` leaves out integers and bools elsewhere, too.
+    """
     inside = structure.parameters()
-    return [k for k, aval in enumerate(avals) if inside[k] is None or (inside[k] and is_inexact_dtype(aval.dtype))]
+
+    def is_chosen(part: bool | None, aval: Aval) -> bool:
+        is_float = is_inexact_dtype(aval.dtype)
+        return (is_float or not allow_int) if part is None else part and is_float
+
+    return [k for k, aval in enumerate(avals) if is_chosen(inside[k], aval)]
 
 
 def _positions(argnums: int | Sequence[int], n: int, what: str, name: str) -> list[int]:
