@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,10 +92,21 @@ if _SEED:
     hypothesis.core.global_force_seed = int(_SEED)  # as --hypothesis-seed does
 
 
-# -- LAMINA_TEST_SHARE=2/3 runs every third test, from the second on: parts of a matrix that together run all (on_targets.py)
+# -- thorough(every=8) leaves the first of every eight rows of a parametrized test in `make test`, the others are in `make test-all`;
+# LAMINA_TEST_SHARE=2/3 runs every third test, from the second on: parts of a matrix that together run all (on_targets.py)
 
 
+@pytest.hookimpl(tryfirst=True)  # before markers select
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    rows: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("thorough")
+        if mark is None or "every" not in mark.kwargs:
+            continue
+        function = item.nodeid.partition("[")[0]
+        if rows[function] % mark.kwargs["every"] == 0:
+            item.own_markers = [other for other in item.own_markers if other.name != "thorough"]
+        rows[function] += 1
     first, step = map(int, os.environ.get("LAMINA_TEST_SHARE", "1/1").split("/"))
     config.hook.pytest_deselected(items=[item for k, item in enumerate(items) if k % step != first - 1])
     items[:] = items[first - 1 :: step]

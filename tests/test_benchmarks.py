@@ -27,6 +27,7 @@ CASE = Product(4, 5, 6)
 ROW = Row("a row", "4 x 5 x 6", CASE, CASE, limit=1.0, share=0.5)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_row_agrees_with_its_reference(row: Row) -> None:
     inputs = row.small.make_inputs()
@@ -60,6 +61,7 @@ def test_a_wrong_result_is_named() -> None:
     assert "2 elements differ" in str(CASE.mismatch(wrong, right))
 
 
+@pytest.mark.thorough
 def test_workers_take_turns(tmp_path: Path) -> None:
     with Session(["lamina"], 1, tmp_path, tmp_path / "cache", rounds=2, small=True) as session:
         outcome = session.measure(find("row sums"))
@@ -70,6 +72,7 @@ def test_workers_take_turns(tmp_path: Path) -> None:
     assert outcome.best is not None and outcome.best[0] == "NumPy"
 
 
+@pytest.mark.thorough
 def test_another_environment_takes_turns_and_is_no_peer(tmp_path: Path) -> None:
     other = Worker.parse("LAMINA_TARGET='x86-64-v2{l2=256K}'" if os.uname().machine == "x86_64" else "LAMINA_DEBUG=0")
     with Session(["lamina"], 1, tmp_path, tmp_path / "cache", rounds=3, small=True, before=other) as session:
@@ -140,6 +143,7 @@ def test_headlines_are_rows_beside_their_best_peers() -> None:
     assert "| 500 | 1e+03, torch | 2.00 |" in report.headlines([headline, outcome(0.5)], rounds=3).splitlines()[-1]
 
 
+@pytest.mark.thorough
 def test_compile_times(tmp_path: Path) -> None:
     times = compiling.measure(["row sums", "n-body"], tmp_path, counts=(1, 2), small=True, rounds=1)
     assert set(times.cold) == set(times.cached) == {"row sums", "n-body"} and set(times.curve) == {1, 2}
@@ -155,6 +159,7 @@ def test_json_has_everything() -> None:
     assert data["rows"][0]["ratio"] == 2.0
 
 
+@pytest.mark.thorough
 def test_command_line(tmp_path: Path) -> None:
     command = [
         sys.executable,

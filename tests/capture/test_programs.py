@@ -66,6 +66,7 @@ def equal(got: list[Any], want: list[Any], what: str, tolerance: float = 1e-9) -
         np.testing.assert_allclose(x, y, tolerance, tolerance, err_msg=what)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_captured_is_eager_is_numpy(path: Path, group: int, both: Any) -> None:
@@ -100,6 +101,7 @@ def slopes(function: Callable[..., Any], args: tuple[Any, ...], k: int) -> np.nd
     return out
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
 def test_derivatives(path: Path, both: Any) -> None:
     ours, theirs = both(path)

@@ -6,6 +6,7 @@ import pytest
 from random_python import check
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [4, 7, 9])
 def test_captured_is_python(seed: int) -> None:
     check(seed)

@@ -24,6 +24,7 @@ def test_collection_is_as_before_also_after_an_error(enabled: bool) -> None:
         (gc.enable if before else gc.disable)()
 
 
+@pytest.mark.thorough
 def test_what_a_compilation_leaves_is_out_of_the_young_generations_and_collected_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -30,6 +30,7 @@ KERNELS = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "sh
 every_target = pytest.mark.parametrize("target", TARGETS)
 
 
+@pytest.mark.thorough(every=8)
 @every_target
 @pytest.mark.parametrize("first", range(STEP // 2, len(ROWS), 25 * STEP))
 def test_ops(first: int, target: str) -> None:
@@ -39,6 +40,7 @@ def test_ops(first: int, target: str) -> None:
         assert isinstance(assembly, str) and "\nmain:" in assembly, text
 
 
+@pytest.mark.thorough(every=8)
 @every_target
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels(name: str, target: str) -> None:

@@ -59,6 +59,7 @@ def said() -> dict[str, str]:
     return {}
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_answers_are_those_of_python(name: str, said: dict[str, str]) -> None:
     compiled: list[Any] = []

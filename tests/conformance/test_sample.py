@@ -24,6 +24,7 @@ def test_the_corpus_is_large_and_the_list_is_of_it() -> None:
     assert len(corpus()) >= 500 and names <= set(corpus())
 
 
+@pytest.mark.thorough
 def test_sample(tmp_path: Path) -> None:
     if find_spec("jax") is None:
         pytest.skip("jax is not installed (extra lamina[oracles])")

@@ -73,6 +73,7 @@ def threads() -> int:
     return sum(thread.name == "lamina-prefetch" for thread in threading.enumerate())
 
 
+@pytest.mark.thorough
 def test_prefetching_threads() -> None:
     def failing() -> Any:
         yield 1

@@ -66,6 +66,7 @@ def float_data(element: builtin.AnyFloat):
     return lists.map(lambda patterns: b"".join(p.to_bytes(size, "little") for p in patterns))
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("name", FLOATS)
 @settings(max_examples=120, deadline=None)
 @given(data=st.data())
@@ -89,6 +90,7 @@ def test_every_edge_value_round_trips_as_a_splat_and_in_a_list(name: str) -> Non
         assert read_back(str(as_module(constant(TensorType(element, []), one)))) == one
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", INTS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

@@ -158,6 +158,7 @@ def run(op: GraphOp, equation: Equation, operands: Sequence[np.ndarray], result:
 SMALL = [row for row in WITH_EQUATIONS if all(type_of(t).get_shape() != (1000,) for t in row.operands)]
 
 
+@pytest.mark.thorough(every=8)
 @in_groups(SMALL)
 def test_equations_equal_evaluate(rows: list[Row]) -> None:
     rng = np.random.default_rng(3)
@@ -206,6 +207,7 @@ OF_MATRICES = {
 """Ops whose loops need numbers for sizes, and which say so."""
 
 
+@pytest.mark.thorough(every=8)
 @in_groups(ROWS)
 def test_unknown_sizes(rows: list[Row]) -> None:
     """With any size of an operand unknown, the result's sizes are right or unknown."""

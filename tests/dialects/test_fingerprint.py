@@ -64,6 +64,7 @@ def test_where_ops_go_on_counts() -> None:
     assert fingerprint(parsed(BRANCHES)) == fingerprint(parsed(str(parsed(BRANCHES)))) != fingerprint(parsed(other))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_fingerprints_agree_with_texts(path: Path) -> None:
     """Of all operations of our examples; copies have the same one."""

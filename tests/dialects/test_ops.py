@@ -38,12 +38,14 @@ def arguments(row: Row) -> list[list[np.ndarray]]:
     return [inputs(row, rng, kind) for kind in (KINDS if row.operands else KINDS[:1])]
 
 
+@pytest.mark.thorough(every=8)
 @in_groups(ROWS)
 def test_syntax_round_trips(rows: list[Row]) -> None:
     text = str(make_module(*rows))
     assert str(parse(text)) == text
 
 
+@pytest.mark.thorough
 def test_generic_form_round_trips(mlir_opt: str) -> None:
     """Upstream reads it, and so do we: every third row, and of each op some."""
     modules = [make_module(*rows[::3]) for _, rows in groups(ROWS)]
@@ -56,6 +58,7 @@ def test_generic_form_round_trips(mlir_opt: str) -> None:
         assert str(parse(text)) == str(module)
 
 
+@pytest.mark.thorough(every=4)
 @in_groups(ROWS)
 def test_compiled_equals_evaluate(rows: list[Row]) -> None:
     compiled = Compiled(build(make_module(*rows)))
@@ -71,6 +74,7 @@ def test_compiled_equals_evaluate(rows: list[Row]) -> None:
 EVERY_COMPOSITE = ",".join(name for name, op in OPS.items() if issubclass(op, CompositeOp))
 
 
+@pytest.mark.thorough(every=8)
 @in_groups([row for row in ROWS if issubclass(OPS[row.op], CompositeOp)])
 def test_decomposition_equals_evaluate(rows: list[Row]) -> None:
     for row in rows:

@@ -34,6 +34,7 @@ def product_without(x: np.ndarray, *left_out: int) -> float:
     return prod(float(v) for k, v in enumerate(x) if k not in left_out)
 
 
+@pytest.mark.thorough(every=7)
 @pytest.mark.parametrize("n", range(7))
 def test_zeros_to_second_order(n: int) -> None:
     """With any of the elements zero, gradient and Hessian are the products of all others."""

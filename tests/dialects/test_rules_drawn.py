@@ -160,6 +160,7 @@ def check(name: str, root: str, seed: int) -> bool:
     return name in hits
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", DRAWS)
 def test_drawn(name: str) -> None:
     roots = [rule.root for rule in BY_NAME[name]]

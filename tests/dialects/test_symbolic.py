@@ -44,6 +44,7 @@ def values(rng: random.Random) -> dict[str, int]:
     return {"n": rng.randint(0, 30), "m": rng.randint(1, 40), "k": 8 * rng.randint(1, 8)}
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 1 << 32))
 @settings(deadline=None, max_examples=400)
 def test_arithmetic_bounds_and_text(seed: int) -> None:

@@ -33,6 +33,7 @@ def test_the_ways_agree(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
         assert rows[3][1] > 3 * ours[3] and "dy/dx1 = x2 + 1/x1" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_the_picture(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     example.numeric(str(tmp_path / "errors.svg"))

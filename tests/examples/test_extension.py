@@ -31,12 +31,14 @@ def run(command: Sequence[str], folder: Path | None, **more: str) -> subprocess.
     return subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=os.sep, env=given, check=False)
 
 
+@pytest.mark.thorough
 def test_its_tests_pass(installed: Path) -> None:
     options = ("-q", "-p", "no:cacheprovider", f"--rootdir={EXAMPLE}", "-c", os.devnull)
     done = run(["-m", "pytest", *options, str(EXAMPLE / "tests")], installed, LAMINA_CACHE_DIR=str(installed / "cache"))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
+@pytest.mark.thorough
 def test_the_entry_point_may_be_left_out_and_broken(installed: Path, tmp_path: Path) -> None:
     ask = "from lamina.extend import extensions; print(len(extensions()))"
     assert int(run(["-c", ask], installed).stdout) >= 8

@@ -80,6 +80,7 @@ def close(found: np.ndarray, wanted: np.ndarray) -> None:
     np.testing.assert_allclose(found, wanted, rtol=rounding, atol=rounding * scale)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", NAMES)
 def test_one_compilation_is_right_at_all_sizes_on_all_numbers_of_threads(name: str, kernel: Any, scheduled: bool) -> None:
     module = module_of(name)
@@ -106,6 +107,7 @@ def test_one_compilation_is_right_at_all_sizes_on_all_numbers_of_threads(name: s
     assert kernel.compile() is executable
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schedule_as_text_gives_the_same_kernel(name: str, kernel: Any) -> None:
     unscheduled = kernel.as_text("loop")

@@ -20,6 +20,7 @@ NAMES = ("classifier", "graph_network", "language_model", "ode", "pde")
 classifier, graph_network, language_model, ode, pde = map(importlib.import_module, NAMES)
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize(
     "train",
     [classifier.train, language_model.train, graph_network.train, ode.train, pde.heat, pde.burgers],
@@ -38,6 +39,7 @@ def test_the_classifier() -> None:
     assert losses[-5:].mean() < 0.6 and accuracy > 0.85, (losses, accuracy)  # chance is 0.1
 
 
+@pytest.mark.thorough
 def test_the_language_model() -> None:
     model, losses = language_model.train(60)
     counts = np.array(list(Counter(language_model.text()).values()), float)

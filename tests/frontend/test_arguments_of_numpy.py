@@ -82,6 +82,7 @@ def test_arrays_change_in_place_outside_of_a_trace(change: Callable[[Any, Any], 
 MODES = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
 
 
+@pytest.mark.thorough
 @settings(max_examples=120, deadline=None)
 @given(st.data())
 def test_pad_in_every_mode(data: st.DataObject) -> None:

@@ -101,6 +101,7 @@ def test_traced_as_numpy(case: Any, interpret: Any) -> None:
     same(got if isinstance(want, tuple | list) else got[0], tuple(want) if isinstance(want, list) else want, 2e-6)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (-1, 1)])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std", "any", "all"])

@@ -50,6 +50,7 @@ def updated(x: np.ndarray, kind: str, index: Any, values: Any) -> np.ndarray:
     return y
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("kind", "name"), [*itertools.product(UPDATES, INDICES)])
 def test_updates_and_their_gradients(kind: str, name: str) -> None:
     index, shape = INDICES[name]

@@ -30,6 +30,7 @@ def formula(q, k, v, seen=None, bias=None) -> np.ndarray:
     return weights / np.where(total == 0, 1, total) @ v
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("keys", [1, 63, 64, 65, 200])
 @pytest.mark.parametrize("queries", [1, 2, 64, 100, 129])
 @pytest.mark.parametrize("causal", [False, True])
@@ -41,6 +42,7 @@ def test_sizes(queries: int, keys: int, causal: bool) -> None:
     np.testing.assert_allclose(got, formula(q, k, v, seen), rtol=0, atol=3e-6)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dims", [(1, 1), (3, 5), (64, 64), (80, 72), (33, 17), (128, 256)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dims(dims: tuple[int, int], dtype: Any) -> None:

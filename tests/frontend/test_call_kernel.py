@@ -315,6 +315,7 @@ def scheduled_product() -> Any:
     return product
 
 
+@pytest.mark.thorough
 def test_scheduled_with_threads_and_scratch_memory():
     product = scheduled_product()
 
@@ -437,6 +438,7 @@ def test_names_of_functions_that_compiled_code_calls():
         pipeline.compile_to(parse_module(make_context(), text), "llvmir")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed: int):
     def f(x, y):

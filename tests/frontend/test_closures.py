@@ -68,6 +68,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("name", "around"), PAIRS)
 def test_values_of_enclosing_traces(name: str, around: str) -> None:
     """Against the same with a Python loop, in which the integer is a traced argument of the innermost function."""

@@ -43,6 +43,7 @@ LIMITS = (
 ).split()
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits(name, dtype):
@@ -61,6 +62,7 @@ def test_limits(name, dtype):
             assert same.all(), (z[~same], mine[~same], theirs[~same])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:
@@ -208,6 +210,7 @@ def test_norms(order: Any) -> None:
 _INVERSE = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_inverse_functions_at_their_limits(dtype: str) -> None:
     """Infinities, NaN, zeros of both signs, branch cuts, and far from 1 where formulas cancel: as C99 and NumPy have them."""
@@ -236,6 +239,7 @@ def test_variance_of_one_element() -> None:
     np.testing.assert_array_equal(np.signbit(np.asarray(lnp.sign(np.array([complex(-0.0, -0.0)]))).real), [False])
 
 
+@pytest.mark.thorough
 def test_order_is_by_real_then_by_imaginary_parts() -> None:
     rng = np.random.default_rng(7)
     z = np.round(rng.normal(size=(5, 6)) * 2) + 1j * np.round(rng.normal(size=(5, 6)) * 2)

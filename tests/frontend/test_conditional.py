@@ -239,6 +239,7 @@ def test_while_errors():
 # cond and switch
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("run", [lambda f: f, lm.jit])
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 def test_cond_takes_one_branch(run, dtype):
@@ -387,6 +388,7 @@ def nested_in_numpy(x, n):
     return np.int64(n), np.float64(c), counts
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_any_nesting(n):
     x = RNG.normal(size=6)
@@ -438,6 +440,7 @@ def test_names_of_lax():
     same(lm.associative_scan(lnp.add, x), np.cumsum(x))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 8])
 def test_unrolled_scans_are_scans(count, reverse):
@@ -551,6 +554,7 @@ _OF_LAMINA = (
 )
 
 
+@pytest.mark.thorough
 @given(_MOVES, st.integers(0, 4), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_random_bodies(moves, n, counted):

@@ -55,6 +55,7 @@ def test_scan_is_the_unrolled_loop(reverse):
     same(lm.jit(looped, static_argnums=3)(W, H0, XS, reverse), lm.jit(unrolled, static_argnums=3)(W, H0, XS, reverse))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reverse", [False, True])
 def test_gradients_are_those_of_the_unrolled_loop(reverse):
     for argnums in (0, 1, 2, (0, 1, 2)):
@@ -86,6 +87,7 @@ def test_forward_mode_and_second_derivatives():
     same(norm(looped), norm(unrolled), 1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("axes", [(None, None, 0), (0, None, None), (None, 1, 2), (0, 0, 0)])
 def test_batches(axes):
     sizes = [W, H0, XS]
@@ -133,6 +135,7 @@ def test_swapped_and_unchanged_carries():
     assert x.tolist() == [1, 2] and y.tolist() == [3, 4]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("unroll", [1, 2, 3, 100, True])
 @pytest.mark.parametrize("bounds", [(0, 0), (0, 1), (2, 9), (5, 3), (-3, 4)])
 def test_unrolled_fori_loop(bounds, unroll):

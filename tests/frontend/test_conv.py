@@ -48,6 +48,7 @@ CONVOLUTIONS = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
 def test_conv2d(case, layout: str) -> None:
@@ -73,6 +74,7 @@ def kernels(text: str) -> int:
     return text.count("loop.kernel")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=str)
 def test_what_follows_a_convolution_is_in_its_kernel(case, layout: str) -> None:
@@ -117,6 +119,7 @@ def test_windows_of_one_element_are_a_product(layout: str, images: int) -> None:
     close(got.transpose(0, 3, 1, 2) if last else got, want)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_a_residual_is_added_in_place(layout: str) -> None:
     """The buffer of a value that dies where the convolution is stored becomes the result's; the convolution's operand's not."""
@@ -141,6 +144,7 @@ def test_what_follows_a_pool_is_in_its_kernel() -> None:
     close(f(x, shift), F.relu(F.max_pool2d(torch.tensor(x), 3, 2) + torch.tensor(shift)))
 
 
+@pytest.mark.thorough
 def test_same_padding_is_that_of_jax() -> None:
     cases = [(size, stride) for size in (7, 8, 9) for stride in (1, 2, 3)]
     images, w = {f"x{size}": normal(1, 2, size, size + 1) for size in (7, 8, 9)}, normal(3, 2, 3, 4)

@@ -29,6 +29,7 @@ results = [leaf for name in chosen.tolist() for leaf in jax.tree.leaves(programs
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.1, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_programs_against_jax(share: float) -> None:
     rng = np.random.default_rng(int(os.environ.get("LAMINA_TEST_SEED", "0")))

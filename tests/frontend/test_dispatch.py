@@ -170,6 +170,7 @@ def test_threads_call_at_once_while_calls_come_and_go(recorded: list[Any]) -> No
         assert all(pool.map(run, range(8)))
 
 
+@pytest.mark.thorough
 @native
 def test_memory_is_bounded_over_many_shapes(recorded: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "MOST_CALLS", 64)

@@ -34,6 +34,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
     module = importlib.import_module(f"lamina{name}")

@@ -99,6 +99,7 @@ def specs(function: Callable[..., Any], made: list[Any]) -> dict[str, Any]:
     return {name: arg.spec for name, arg in named.items() if isinstance(arg, Arg) and any(arg.spec)}
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CASES)
 def test_one_compilation_for_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, made = CASES[name]
@@ -120,6 +121,7 @@ def test_one_compilation_for_all_sizes(name: str, monkeypatch: pytest.MonkeyPatc
             np.testing.assert_allclose(x, y, rtol=3e-4, atol=3e-5, err_msg=f"n = {n}, m = {m}")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", ["statistics", "concatenate", "slices", "softmax", "reshapes", "sort"])
 @pytest.mark.parametrize("phase", ["graph", "optimized", "loop", "scheduled", "program"])
 def test_text_of_every_phase_resumes_and_is_interpreted(name: str, phase: str) -> None:

@@ -74,6 +74,7 @@ def inner(c: Any, x: Any) -> Any:
     return lm.while_loop(lambda c: (c * c).sum() < 20, lambda c: lnp.abs(c) * 2 + lnp.ones_like(x), c)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_and_branches_of_open_sizes(name: str) -> None:
     function, dynamic = PROGRAMS[name]

@@ -178,6 +178,7 @@ def leaves(x: Any) -> list[np.ndarray]:
     return [leaf for item in x for leaf in leaves(item)] if isinstance(x, tuple | list) else [np.asarray(x)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_are_new_arrays(name: str, large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +201,7 @@ def test_results_are_new_arrays(name: str, large: bool, monkeypatch: pytest.Monk
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_calls_do_not_depend_on_those_before(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recorded program is only taken for arguments that give it: against calls that find none, and the compiled ones."""
@@ -313,6 +315,7 @@ def _with(x: Any, given: list[Any]) -> Any:
     return given.pop(0) if isinstance(x, np.ndarray | float) else x
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", sorted({*FUNCTIONS} - {"argwhere", "bincount"}))  # sizes that depend on values
 def test_functions_of_several_ops_give_what_jit_gives_bit_for_bit(name: str) -> None:
     """From the first call on, and behind the one that compiles what was interpreted."""

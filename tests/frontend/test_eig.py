@@ -56,6 +56,7 @@ def distance(w: np.ndarray, v: np.ndarray) -> float:
     return far
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
 def test_residuals(n: int, dtype: Any) -> None:

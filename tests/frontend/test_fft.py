@@ -35,6 +35,7 @@ def test_against_numpy(name: str, norm: str | None) -> None:
             close(getattr(lnp.fft, name)(x, size, axis, norm), getattr(np.fft, name)(x, size, axis, norm))
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("name", [*PLAIN, *OF_REAL])
 def test_compiled(name: str) -> None:
     for shape, axis in (((3, 64), 1), ((30, 3), 0), ((47,), 0)):
@@ -42,6 +43,7 @@ def test_compiled(name: str) -> None:
         close(lm.jit(lambda x: getattr(lm.fft, name)(x, axis=axis))(x), getattr(np.fft, name)(x, axis=axis))  # noqa: B023
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [1 << 15, 3 * (1 << 13), 5**6, 20011])
 def test_long_rows(n: int) -> None:
     """Two halves with a twist, halves without one, and a prime by a convolution."""
@@ -50,6 +52,7 @@ def test_long_rows(n: int) -> None:
         close(lm.jit(lm.fft.fft)(x), np.fft.fft(x.astype(np.complex128)).astype(dtype))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", ["fft2", "ifft2", "fftn", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"])
 def test_several_dims(name: str) -> None:
     x = numbers((4, 6, 5), np.float64 if name in ("rfft2", "rfftn") else np.complex128)

@@ -21,6 +21,7 @@ print(lm.nn.conv2d.__name__, "conv2d" in dir(lm.nn), hasattr(lm.nn, "convolution
 """
 
 
+@pytest.mark.thorough
 def test_a_function_of_nn_does_not_import_the_others() -> None:
     done = subprocess.run([sys.executable, "-c", ONE_CALL], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['lamina.frontend.nn.namespace']", "conv2d True False"]

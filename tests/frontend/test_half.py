@@ -190,6 +190,7 @@ def test_what_is_refused():
         lnp.exp(np.zeros(3, np.clongdouble))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("rows", [None, 1, 2, 20, 64], ids=str)
 @pytest.mark.parametrize("transposed", [False, True], ids=["n", "t"])

@@ -37,6 +37,7 @@ def test_roots_have_the_derivatives_of_their_equation() -> None:
     np.testing.assert_allclose(lm.value_and_grad(by_search)(8.0), (2, 1 / 12))
 
 
+@pytest.mark.thorough
 def test_solutions_have_the_derivatives_of_their_equation() -> None:
     b, half = RNG.normal(size=6), RNG.normal(size=(6, 6))
     matrices = {"cg": half @ half.T + np.eye(6), "bicgstab": half + 5 * np.eye(6)}

@@ -79,6 +79,7 @@ def test_reads_as_numpy(case: Any) -> None:
     same(evaluate(function, x, *given_), np.asarray(x[tuple(entries)]))
 
 
+@pytest.mark.thorough
 @given(indexings(), st.sampled_from(UPDATES), st.integers(0, 3))
 @settings(max_examples=200, deadline=None)
 def test_updates_as_numpy(case: Any, kind: str, dropped: int) -> None:
@@ -96,6 +97,7 @@ def test_updates_as_numpy(case: Any, kind: str, dropped: int) -> None:
     same(evaluate(function, x, *given_), want)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(
     "index",
     [1, -1, slice(1, 3), (slice(None), slice(0, 2)), (1, None, slice(2, 4)), slice(None), slice(4, 1, -2), slice(3, 1), ...],
@@ -280,6 +282,7 @@ results.append(jax.vmap(lambda a, i: a[i])(x, ids[:4]))
 """
 
 
+@pytest.mark.thorough
 def test_against_jax() -> None:
     x, u = X[:, :, 0].astype(np.float32), np.random.default_rng(4).standard_normal((5, 5)).astype(np.float32)
     want = iter(by_jax(JAX, {"x": x, "u": u, "ids": IDS}))

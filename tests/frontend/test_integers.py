@@ -109,6 +109,7 @@ UNARY: list[Callable[[Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @of_integers
 def test_functions(dtype: np.dtype[Any]) -> None:
     x = values(dtype, np.random.default_rng(0))
@@ -121,6 +122,7 @@ def test_functions(dtype: np.dtype[Any]) -> None:
 WITH_INTEGERS = [pair for pair in itertools.product(COMPUTED, COMPUTED) if not set(pair).isdisjoint(INTEGERS)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("one", "other"), WITH_INTEGERS, ids=str)
 def test_promotion(one: np.dtype[Any], other: np.dtype[Any]) -> None:
     rng = np.random.default_rng(1)
@@ -133,6 +135,7 @@ def test_promotion(one: np.dtype[Any], other: np.dtype[Any]) -> None:
         same(got, want)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(COMPUTED, COMPUTED)), ids=str)
 def test_conversion(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     x = values(source, np.random.default_rng(2))

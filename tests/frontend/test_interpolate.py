@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 X, Y, AT = np.cumsum(RNG.uniform(0.2, 1, 9)), RNG.normal(size=(9, 2)), RNG.uniform(-1, 7, 30)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [2, 3, 4, 9])
 def test_splines(n: int) -> None:
     for name, options in (
@@ -34,6 +35,7 @@ def test_splines(n: int) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_values_of_a_spline_are_differentiable() -> None:
     def loss(y: Any) -> Any:
         return (ours.CubicSpline(X, y)(AT) ** 2).sum()
@@ -97,6 +99,7 @@ def test_tridiagonal_systems(n: int) -> None:
     np.testing.assert_array_equal(first, [[1], [1]])  # rows are exchanged
 
 
+@pytest.mark.thorough
 def test_gmres() -> None:
     a, b = RNG.normal(size=(30, 30)) + 6 * np.eye(30), RNG.normal(size=30)
     exact = np.linalg.solve(a, b)

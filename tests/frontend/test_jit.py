@@ -326,6 +326,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("shape", [(2, 3), (7, 9), (1, 1)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", FUNCTIONS)

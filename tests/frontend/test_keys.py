@@ -66,6 +66,7 @@ def of_jax() -> dict[str, np.ndarray]:
     return dict(zip((*MOVED, *READ), by_jax(f"{program}results = [{', '.join(texts)}]", {}), strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", [lambda f: f, lm.jit], ids=["eager", "jit"])
 def test_keys_are_as_those_of_jax(run: Callable[..., Any], of_jax: dict[str, np.ndarray]) -> None:
     def function(k: Any, ks: Any, g: Any) -> Any:

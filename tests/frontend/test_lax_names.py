@@ -34,6 +34,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CALLS)
 def test_equal_to_jax(name: str) -> None:
     lax = pytest.importorskip("jax.lax")

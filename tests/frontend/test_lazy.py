@@ -39,6 +39,7 @@ def chain(x: Any, z: Any) -> list[Any]:
     return [lnp.where(w > 0.2, lnp.sin(w), -w), y, product, lnp.maximum(product, 0.5) + lnp.arctan2(x, z) * lnp.log1p(y * y)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_the_bits_of_the_eager_run(dtype: str) -> None:
     rng = np.random.default_rng(0)

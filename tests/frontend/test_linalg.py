@@ -91,6 +91,7 @@ def test_lu_residual(n: int, dtype: Any) -> None:
         np.testing.assert_array_equal(lm.lax.linalg.lu_pivots_to_permutation(pivots, n), order)
 
 
+@pytest.mark.thorough(every=8)
 @every_dtype
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 @pytest.mark.parametrize("m", SIZES)
@@ -126,6 +127,7 @@ def test_eigh_residual(n: int, dtype: Any) -> None:
         assert units(np.asarray(w - wide), norm1(a), dtype=dtype) < THRESHOLD, name
 
 
+@pytest.mark.thorough(every=7)
 @every_case
 def test_svd_residual(n: int, dtype: Any) -> None:
     for name, a in kinds(n, dtype).items():
@@ -137,6 +139,7 @@ def test_svd_residual(n: int, dtype: Any) -> None:
         assert units(np.asarray(s - np.linalg.svd(a, compute_uv=False)), norm1(a), dtype=dtype) < THRESHOLD, name
 
 
+@pytest.mark.thorough(every=8)
 @every_dtype
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (70, 3), (0, 3), (3, 0), (2, 4, 3), (0, 4, 3), (1, 1)])
@@ -150,6 +153,7 @@ def test_svd_of_other_shapes(shape: tuple[int, ...], full: bool, dtype: Any) -> 
     np.testing.assert_allclose(vt @ t(vt), np.broadcast_to(np.eye(vt.shape[-2]), (vt @ t(vt)).shape), atol=1e-5)
 
 
+@pytest.mark.thorough(every=7)
 @every_case
 def test_solve_residual(n: int, dtype: Any) -> None:
     for a in (normal(n, n, dtype=dtype), graded(n, dtype)):
@@ -167,6 +171,7 @@ def test_solve_residual(n: int, dtype: Any) -> None:
         assert units(a @ x - y, norm1(a), x, dtype=dtype) < THRESHOLD
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("trans", [0, 1, "T"])
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize("unit", [False, True])
@@ -225,6 +230,7 @@ SAME: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", SAME)
 def test_same_as_numpy(name: str) -> None:
     make, shape = SAME[name]
@@ -237,6 +243,7 @@ def test_same_as_numpy(name: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("shape", [(6, 3), (3, 6), (4, 4), (5, 1), (0, 3), (3, 0)])
 @pytest.mark.parametrize("columns", [None, 2])
 def test_lstsq(shape: tuple[int, int], columns: int | None) -> None:
@@ -248,6 +255,7 @@ def test_lstsq(shape: tuple[int, int], columns: int | None) -> None:
             np.testing.assert_allclose(got, want, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_scipy_names() -> None:
     import scipy.linalg
 
@@ -283,6 +291,7 @@ def test_indefinite_is_nan(n: int, dtype: Any) -> None:
     np.testing.assert_array_equal(np.isnan(la.cholesky(bad)), True)
 
 
+@pytest.mark.thorough
 @every_dtype
 def test_singular_and_not_finite(dtype: Any) -> None:
     a = np.array([[1, 2], [2, 4]], dtype)
@@ -309,6 +318,7 @@ def test_signs_of_vectors() -> None:
             np.testing.assert_allclose(got, want, atol=1e-10)
 
 
+@pytest.mark.thorough
 def test_results_do_not_depend_on_threads_or_batch() -> None:
     a = normal(40, 12, 12, dtype=np.float32)
     for f in (la.inv, lambda x: la.qr(x)[0], lambda x: la.eigh(x)[1], lambda x: la.svd(x)[0]):
@@ -323,6 +333,7 @@ def test_results_do_not_depend_on_threads_or_batch() -> None:
 # Derivatives that tests/transforms does not have
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [2, 70])
 def test_gradients_of_blocked_factors(n: int) -> None:
     a, c = definite(n, np.float64) / n + np.eye(n), normal(n, n, seed=5)

@@ -44,6 +44,7 @@ def test_cholesky_of_an_indefinite_matrix(place: int) -> None:
     assert np.isnan(lm.jit(la.cholesky)(a)).all()
 
 
+@pytest.mark.thorough(every=8)
 @every_case
 @pytest.mark.parametrize("beside", [-20, 0, 70])
 def test_lu(n: int, beside: int, dtype: Any) -> None:
@@ -65,6 +66,7 @@ def test_lu_without_pivots_and_with_values_that_are_not_finite() -> None:
     assert np.isfinite(found[:, :80]).all() and np.isnan(found[:, 80]).any()
 
 
+@pytest.mark.thorough(every=8)
 @every_case
 @pytest.mark.parametrize("columns", [1, 3, 64, 70])
 def test_triangular_solve(n: int, columns: int, dtype: Any) -> None:
@@ -79,6 +81,7 @@ def test_triangular_solve(n: int, columns: int, dtype: Any) -> None:
         assert np.abs(solve(a, y) - want).max() < 100 * n * np.finfo(dtype).eps * np.abs(want).max()
 
 
+@pytest.mark.thorough(every=8)
 @every_case
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 def test_qr(n: int, mode: str, dtype: Any) -> None:
@@ -99,6 +102,7 @@ def test_qr_of_columns_that_repeat() -> None:
     assert units(q.T @ q - np.eye(100), dtype=np.float64) < THRESHOLD
 
 
+@pytest.mark.thorough
 def test_blocks_do_not_depend_on_the_batch() -> None:
     a = normal(3, 130, 130)
     for f in (la.qr, la.svd, lm.lax.linalg.lu, lambda x: la.cholesky(x @ np.swapaxes(x, -1, -2))):
@@ -132,6 +136,7 @@ def special(n: int) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [6, 66])
 def test_svd_of_special_matrices(n: int, dtype: Any) -> None:
@@ -154,6 +159,7 @@ def test_values_alone_have_no_vectors(shape: tuple[int, ...]) -> None:
     assert np.allclose(lm.jit(la.svdvals)(a), np.linalg.svd(a, compute_uv=False), atol=1e-13 * max(shape))
 
 
+@pytest.mark.thorough
 def test_derivatives_of_values() -> None:
     a, change = normal(70, 66), normal(70, 66, seed=1)
     weights = np.arange(66.0)

@@ -26,6 +26,7 @@ def h(x: np.ndarray) -> np.ndarray:
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [0, 1, 5, 17])
 def test_residuals(n: int, dtype: Any) -> None:
@@ -63,6 +64,7 @@ def test_residuals(n: int, dtype: Any) -> None:
         np.testing.assert_allclose(first, np.abs(first), atol=8 * np.finfo(dtype).eps)
 
 
+@pytest.mark.thorough
 def test_large_ones_are_split_while_numbers_are_whole() -> None:
     a = normal(2, 70, 70)
     p = a @ h(a) + np.eye(70)
@@ -95,6 +97,7 @@ ALIKE: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 def test_same_as_numpy() -> None:
     names = list(ALIKE)
     xs = [normal(*ALIKE[name][1]) for name in names]
@@ -142,6 +145,7 @@ SCALARS: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", SCALARS)
 def test_derivatives_against_differences(name: str) -> None:
     # far from singular and with separated values for every seed

@@ -62,6 +62,7 @@ def compare(ours: Callable[..., Any], theirs: Callable[..., Any], operands: tupl
     np.testing.assert_allclose(slope, tensors[0].grad.numpy(), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("name", CASES)
 def test_equal_to_torch(name: str, reduction: str) -> None:
@@ -116,6 +117,7 @@ def test_focal_loss() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_ctc_loss(reduction: str) -> None:
     logits = normal(9, 4, 5)

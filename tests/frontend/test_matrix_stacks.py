@@ -24,6 +24,7 @@ def assert_small(error: np.ndarray, like: np.ndarray) -> None:
     assert np.max(np.abs(error), initial=0) <= bound
 
 
+@pytest.mark.thorough(every=7)
 @pytest.mark.parametrize(
     ("lead", "n", "dtype"),
     [

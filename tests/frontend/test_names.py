@@ -118,6 +118,7 @@ OF_EACH = (
 OTHERWISE = {("frexp", "int64"), ("pad_mean", "int64")}
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one_array(name: str) -> None:
     for shape, dtype in OF_EACH:
@@ -125,6 +126,7 @@ def test_of_one_array(name: str) -> None:
             both(OF_ONE[name], numbers(shape, dtype))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (5, 3), (3, 5), (7, 2), (4, 4), (2, 6)])
 def test_convolutions(n: int, m: int, mode: str) -> None:

@@ -73,6 +73,7 @@ def test_spacing(dtype: Any) -> None:
     same(lnp.spacing(x), np.spacing(x))
 
 
+@pytest.mark.thorough
 @FEW
 @given(hnp.arrays(np.float64, st.integers(0, 7), elements=st.floats(-3, 3)))
 def test_poly(x: np.ndarray) -> None:
@@ -208,6 +209,7 @@ def test_functions_of_narrow_integers():
         assert lnp.spacing(np.array([1, 2], np.int32)).tolist() == np.spacing(np.float32([1, 2])).tolist()
 
 
+@pytest.mark.thorough
 def test_sets_of_a_given_size() -> None:
     rng = np.random.default_rng(0)
     for n, m, dtype in itertools.product((0, 1, 5, 40), (0, 1, 3, 40), (np.int32, np.float32)):

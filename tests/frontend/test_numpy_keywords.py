@@ -55,6 +55,7 @@ def leaves(tree: Any) -> list[np.ndarray[Any, Any]]:
     return [np.asarray(y) for y in tree] if isinstance(tree, tuple | list) else [np.asarray(tree)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CALLS)
 def test_arguments_of_numpy(name: str) -> None:
     call = CALLS[name]

@@ -217,6 +217,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, len(PROGRAMS) - 1), st.sampled_from([(0,), (1,), (0, 1)]))
 def test_programs_give_the_same_with_and_without_donation(number, donated):
@@ -227,6 +228,7 @@ def test_programs_give_the_same_with_and_without_donation(number, donated):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.thorough
 def test_through_ctypes():
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", "not ctypes and not programs"],

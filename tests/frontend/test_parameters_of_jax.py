@@ -77,6 +77,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CALLS)
 def test_equal_to_jax(name: str) -> None:
     jax = pytest.importorskip("jax")
@@ -92,6 +93,7 @@ class _Ours:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
 def test_weights_of_quantiles(name: str) -> None:
     rng = np.random.default_rng(1)

@@ -46,6 +46,7 @@ def numbers(low: int, high: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(low, high), min_size=3, max_size=3)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(
     rank=st.integers(1, 3),
@@ -90,6 +91,7 @@ def test_convolutions_and_their_transposes(
     close(np.moveaxis(got, -1, 1), want)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("padding", ["VALID", "SAME", 1])
 @pytest.mark.parametrize(("stride", "window"), [(1, 3), (2, 3), (3, 2)])
 def test_transposed_is_the_transpose(padding: Any, stride: int, window: int) -> None:
@@ -121,6 +123,7 @@ def test_pools(rank: int) -> None:
             close(getattr(lm.nn, f"avg_pool{rank}d")(x, window, **options, count_include_pad=include), want)
 
 
+@pytest.mark.thorough
 @settings(max_examples=12, deadline=None)
 @given(rank=st.integers(1, 3), sizes=numbers(1, 7), counts=numbers(1, 5))
 def test_adaptive_pools(rank: int, sizes: list[int], counts: list[int]) -> None:
@@ -132,6 +135,7 @@ def test_adaptive_pools(rank: int, sizes: list[int], counts: list[int]) -> None:
         close(np.moveaxis(pool(last(x), counts, layout=layout(rank)), -1, 1), want)
 
 
+@pytest.mark.thorough
 def test_gradients() -> None:
     x, w, v = normal(1, 4, 6, 5), normal(6, 2, 3, 3), normal(4, 3, 3, 2)
     functions = [

@@ -30,6 +30,7 @@ def given(f, *args):
         return "none"
 
 
+@pytest.mark.thorough
 def test_numpy_is_asked_by_default():
     for a in OF_NUMPY:
         for b in OF_NUMPY:
@@ -82,6 +83,7 @@ for strict in (False, True):
 """
 
 
+@pytest.mark.thorough
 def test_jax_and_strict_promotion_are_those_of_jax():
     names = [str(dtype) for dtype in DTYPES]
     tables = [str(x).split() for x in by_jax(TABLE_OF_JAX, {"names_given": np.array(" ".join(names))})]

@@ -126,6 +126,7 @@ def drawn(text: str, run: Run) -> np.ndarray:
     return np.asarray(lm.random.key_data(run(function)(lm.random.key(42), *ARRAYS.values())))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", range(2))
 def test_streams_are_those_of_jax(part: int) -> None:
     for text, want in of_jax(EXACT[part::2]).items():
@@ -135,6 +136,7 @@ def test_streams_are_those_of_jax(part: int) -> None:
             np.testing.assert_array_equal(got, want, text)
 
 
+@pytest.mark.thorough
 def test_distributions_are_those_of_jax() -> None:
     for text, want in of_jax(NEAR).items():
         for run in (lambda f: f, lm.jit):
@@ -171,6 +173,7 @@ PARAMETERS = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("text", SAMPLERS)
 def test_samplers_with_loops(text: str) -> None:
     (shape, last), samplers = SAMPLERS[text], {name: getattr(lm.random, name) for name in lm.random.__all__}
@@ -179,6 +182,7 @@ def test_samplers_with_loops(text: str) -> None:
     np.testing.assert_allclose(got.ravel()[-2:], last, rtol=1e-12)
 
 
+@pytest.mark.thorough
 def test_samplers_by_moments_and_slopes() -> None:
     """Means and variances of many numbers; by its parameter a gamma number moves as its distribution does."""
     key = lm.random.key(5)
@@ -219,6 +223,7 @@ def test_errors_of_samplers() -> None:
 # Transformations
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize(
     "draw",
     [
@@ -323,6 +328,7 @@ def _numbers(dtype: np.dtype[Any]) -> np.ndarray:
     return np.array([n for n in (*near, *low) if limits.min <= n <= limits.max], dtype)
 
 
+@pytest.mark.thorough(every=8)
 @EITHER
 @of_integers
 def test_shifts_by_any_amount(dtype: np.dtype[Any], run: Run) -> None:

@@ -8,6 +8,7 @@ from lamina import pipeline
 from random_programs import Drawn, check
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_random_program_computes_what_its_graph_means(seed: int) -> None:
     check(seed)

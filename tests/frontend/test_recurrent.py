@@ -37,6 +37,7 @@ def theirs(name: str, x: Any, h: Any, c: Any, *weights: Any) -> tuple[Any, ...]:
     return (y, *(state[0] for state in last))
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("name", GATES)
 def test_equal_to_torch(name: str, bias: bool) -> None:

@@ -21,6 +21,7 @@ SHAPES = ((7, 5), (3, 9), (14, 10), (1, 1), (7, 2), (20, 5), (0, 3))
 METHODS = ("nearest", "linear", "cubic", "lanczos3", "lanczos5")
 
 
+@pytest.mark.thorough
 def test_resize_equals_jax() -> None:
     x = RNG.standard_normal((7, 5))
     calls = [(shape, method, antialias) for shape in SHAPES for method in METHODS for antialias in (True, False)]
@@ -50,6 +51,7 @@ MODES = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("rank", "mode"), [(rank, mode) for rank, modes in MODES.items() for mode in modes])
 def test_interpolate_equals_torch(rank: int, mode: str) -> None:
     x = RNG.standard_normal((2, 3, *(7, 5, 4)[:rank]))

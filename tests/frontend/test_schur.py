@@ -17,6 +17,7 @@ la = lm.linalg
 A, B, Q = normal(6, 6) + 4 * np.eye(6), normal(4, 4), normal(6, 4)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 3, 12, 33])
 def test_residuals(n: int, dtype: Any) -> None:
@@ -56,6 +57,7 @@ def test_nothing_not_finite_and_errors() -> None:
         la.eigh_tridiagonal(np.ones(3), np.ones(3))
 
 
+@pytest.mark.thorough
 def test_values() -> None:
     t, z = la.rsf2csf(*la.schur(A))
     np.testing.assert_allclose(z @ t @ np.conj(z.T), A, atol=1e-13)
@@ -81,6 +83,7 @@ def test_values() -> None:
     assert la.eigh_tridiagonal(np.ones(1), np.ones(0), True) == 1
 
 
+@pytest.mark.thorough
 def test_roots_that_there_are_and_are_not() -> None:
     assert not la.sqrtm(np.zeros((3, 3))).any()
     assert np.isnan(la.sqrtm(np.array([[0.0, 1], [0, 0]]))).any()
@@ -91,6 +94,7 @@ def test_roots_that_there_are_and_are_not() -> None:
     assert la.sqrtm(A.astype(np.float32)).dtype == np.complex64
 
 
+@pytest.mark.thorough
 def test_derivatives() -> None:
     step = 1e-6
     cases: list[tuple[Any, tuple[np.ndarray, ...]]] = [

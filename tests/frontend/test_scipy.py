@@ -31,6 +31,7 @@ PROBABILITIES = np.array([1e-3, 0.2, 0.5, 0.9])
 METHODS = ("logpdf", "pdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "logpmf", "pmf")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", [*CONTINUOUS, *DISCRETE])
 def test_distributions(name):
     shapes = CONTINUOUS.get(name) or DISCRETE.get(name, ())

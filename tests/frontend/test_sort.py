@@ -50,6 +50,7 @@ def descending(x: np.ndarray) -> np.ndarray:
     return x.shape[-1] - 1 - np.argsort(x[..., ::-1], kind="stable")[..., ::-1]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lengths(dtype: str) -> None:
     for n in LENGTHS if dtype in EVERY_LENGTH else LENGTHS[3::3]:
@@ -58,6 +59,7 @@ def test_lengths(dtype: str) -> None:
         identical(lm.jit(lnp.argsort)(x), np.argsort(x, kind="stable"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["f4", "i8"])
 def test_a_million(dtype: str, threads: int) -> None:
@@ -101,6 +103,7 @@ def test_descending() -> None:
         identical(lm.jit(lambda x: lnp.sort(x, descending=True))(x), np.sort(x, kind="stable")[:, ::-1])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_top_k(dtype: str) -> None:
     for shape, k in (((1,), 1), ((7,), 0), ((100,), 100), ((5, 70), 66), ((5000,), 10), ((20, 700), 1), ((40001,), 65)):
@@ -116,6 +119,7 @@ def test_top_k_where_all_are_equal() -> None:
     identical(found, np.zeros(7, np.float32))
 
 
+@pytest.mark.thorough
 def test_derivatives_and_batching() -> None:
     rng = np.random.default_rng(0)
     x, w, z = rng.permutation(np.arange(24.0)).reshape(4, 6), rng.standard_normal((4, 6)), rng.standard_normal((2, 4, 6))
@@ -144,6 +148,7 @@ results = [
         np.testing.assert_allclose(one, other, rtol=1e-14)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
 def test_quantiles(dtype: str, method: str) -> None:
@@ -170,6 +175,7 @@ def test_medians_and_nan() -> None:
         np.testing.assert_allclose(lnp.nanpercentile(x, [10, 70], 1), np.nanpercentile(x, [10, 70], 1))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 64, 1000])
 @pytest.mark.parametrize("dtype", ["f4", "i4"])
 def test_places(dtype: str, n: int) -> None:
@@ -219,6 +225,7 @@ def test_refusals() -> None:
         lnp.top_k(np.arange(3), 4)
 
 
+@pytest.mark.thorough
 def test_names_of_lax() -> None:
     """Several keys, others moved along, another dim; places as int32."""
     rng = np.random.default_rng(0)

@@ -45,6 +45,7 @@ CASES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]] = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CASES)
 def test_values(name: str, dtype: str) -> None:
@@ -72,6 +73,7 @@ def test_logarithms_at_zero() -> None:
     assert lm.grad(special.xlogy, 1)(0.0, 0.0) == 0.0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "points"),
     [

@@ -25,6 +25,7 @@ CASES: dict[str, tuple[tuple[Any, ...], float]] = {
 EDGES = np.array([0.0, 1, 2, 3, -1, -2, np.inf, -np.inf, np.nan])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CASES)
 def test_values(name: str) -> None:
     args, units = CASES[name]
@@ -35,6 +36,7 @@ def test_values(name: str) -> None:
     assert np.asarray(ours(*narrow)).dtype == np.float32
 
 
+@pytest.mark.thorough(every=7)
 @pytest.mark.parametrize("name", ["ellipe", "ellipk", "ellipkm1", "erfcinv", "exprel", "loggamma", "rgamma"])
 def test_edges(name: str) -> None:
     with np.errstate(all="ignore"):
@@ -42,6 +44,7 @@ def test_edges(name: str) -> None:
     np.testing.assert_allclose(getattr(lm.special, name)(EDGES), want, rtol=4e-15)
 
 
+@pytest.mark.thorough
 def test_complex_numbers() -> None:
     rng = np.random.default_rng(0)  # SciPy's own errors are of this size: other numbers would need wider bounds
     z = rng.normal(size=500) * 10 ** rng.uniform(-2, 2, 500) + 1j * rng.normal(size=500) * 10 ** rng.uniform(-2, 2, 500)
@@ -70,6 +73,7 @@ def test_spherical_harmonics() -> None:
         lm.special.sph_harm_y(1, 0, 0.1, 0.2, 1)
 
 
+@pytest.mark.thorough
 def test_derivatives() -> None:
     step = 1e-6
     of = scipy.special

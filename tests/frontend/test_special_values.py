@@ -63,6 +63,7 @@ ROWS: dict[str, Row] = {  # the function of mpmath, points, the most units in th
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ROWS)
 def test_errors_in_units_of_the_last_place(name: str, dtype: str) -> None:
@@ -86,6 +87,7 @@ def test_errors_in_units_of_the_last_place(name: str, dtype: str) -> None:
     assert max(errors) <= most, f"{max(errors):.1f} units at {[float(a[int(np.argmax(errors))]) for a in args]}"
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - {"factorial", "polygamma", "boxcox1p", "expn"}))
 def test_slopes(name: str) -> None:
     """By differences with 40 digits, in every argument."""
@@ -101,6 +103,7 @@ def test_slopes(name: str) -> None:
             np.testing.assert_allclose(slopes[at], want, rtol=1e-8, atol=1e-10, err_msg=f"{name} {row}")
 
 
+@pytest.mark.thorough
 def test_edges() -> None:
     inf, nan = np.inf, np.nan
     for name, x, want in [
@@ -124,6 +127,7 @@ def test_edges() -> None:
     np.testing.assert_allclose(special.bernoulli(8), [1, -1 / 2, 1 / 6, 0, -1 / 30, 0, 1 / 42, 0, -1 / 30], rtol=1e-15)
 
 
+@pytest.mark.thorough
 def test_edges_of_incomplete_functions() -> None:
     """Against scipy, where it and we have one convention."""
     scipy = pytest.importorskip("scipy.special")
@@ -143,6 +147,7 @@ def test_edges_of_incomplete_functions() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_slopes_where_fractions_end() -> None:
     """At whole parameters continued fractions have a term that is 0, but not its slope."""
     with mp.workdps(30):
@@ -152,6 +157,7 @@ def test_slopes_where_fractions_end() -> None:
     np.testing.assert_allclose(lm.grad(special.betainc, 1)(9.0, 3.0, 0.6), beta, rtol=1e-11)
 
 
+@pytest.mark.thorough
 def test_pairs_of_integrals() -> None:
     """Both results of `sici` and `fresnel`, the orders of `bessel_jn`, and their slopes."""
     x = np.concatenate([[0.0], spread(1e-2, 200, 30), -spread(0.1, 60, 8)])
@@ -172,6 +178,7 @@ def test_pairs_of_integrals() -> None:
         special.bessel_jn(x, v=51)
 
 
+@pytest.mark.thorough
 def test_multigammaln() -> None:
     scipy = pytest.importorskip("scipy.special")
     for d in (1, 2, 3, 5):

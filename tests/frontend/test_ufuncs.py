@@ -64,6 +64,7 @@ def check(got: Any, want: np.ndarray, eps: float = 0, what: str = "") -> None:
             np.testing.assert_array_equal(np.signbit(got)[there], np.signbit(want)[there], err_msg=f"sign of {what}")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(name: str, dtype: str) -> None:
@@ -83,6 +84,7 @@ def test_unary(name: str, dtype: str) -> None:
     check(getattr(lnp, name)(x), want, eps, name)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("left", DTYPES)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary_of_all_pairs_of_dtypes(name: str, left: str) -> None:
@@ -106,6 +108,7 @@ def test_binary_of_all_pairs_of_dtypes(name: str, left: str) -> None:
             check(got, want, eps, f"{name}({left}, {right})")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scalar", [True, 2, -3, 0.5, 2.0])
 @pytest.mark.parametrize("name", ["add", "multiply", "divide", "floor_divide", "maximum", "less", "remainder"])

@@ -83,6 +83,7 @@ def runs(seed: int) -> None:
         pytest.fail(f"{what}: {type(error).__name__}: {error}")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_numbers_are_the_same_on_any_target(group: int) -> None:
     for seed in range(FIRST_SEED + group, FIRST_SEED + EXAMPLES, GROUPS):

@@ -41,6 +41,7 @@ def draw(rng: random.Random) -> Row:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_attention(group: int) -> None:
     for seed in range(SEED + group, SEED + EXAMPLES, GROUPS):
@@ -57,6 +58,7 @@ def test_random_attention(group: int) -> None:
 EDITS = {"lanes=": "lanes=2", "factor=": "factor=2", "loop-split": "size=16"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("queries", [128, 150])
 def test_the_schedule_is_edited_and_replayed(queries: int) -> None:
     """The default schedule as text, and with each number replaced by another, gives the same results."""

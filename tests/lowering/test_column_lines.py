@@ -109,6 +109,7 @@ def typed(request: pytest.FixtureRequest) -> tuple[Any, Pieces]:
     return request.param, Pieces(KERNELS[request.param])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("together", [1, 2, 3, 100])
 def test_each_column_is_added_once_wherever_an_array_begins(typed: tuple[Any, Pieces], together: int) -> None:
     dtype, pieces = typed
@@ -130,6 +131,7 @@ def test_each_column_is_added_once_wherever_an_array_begins(typed: tuple[Any, Pi
             np.testing.assert_array_equal(memory, around)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("columns", [64, 96, 128])
 @pytest.mark.parametrize("offset", range(0, 64, 4))
 def test_pieces_share_no_cache_line(columns: int, offset: int) -> None:

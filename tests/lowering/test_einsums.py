@@ -42,6 +42,7 @@ def check(seed: int) -> None:
         pytest.fail(f"seed {seed}: {spelled} of {sizes}: {type(error).__name__}: {error}")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_contractions_of_any_letters(group: int) -> None:
     for seed in range(FIRST_SEED + group, FIRST_SEED + EXAMPLES, GROUPS):
@@ -54,6 +55,7 @@ def test_a_batch_inside_the_rows_has_panels_of_its_own() -> None:
     np.testing.assert_allclose(found, np.einsum("hij,bhjk->bhki", x, y), atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_products_of_a_matrix_and_its_transpose():
     """Computed by bands up to the diagonal from 256 rows on: symmetric to the last bit, also where the last band is thin."""
     numbers = np.random.default_rng(FIRST_SEED)

@@ -174,6 +174,7 @@ class Interpreter:
         values[op.results[0]] = carried
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("seed", range(60))
 def test_compiled_nests_agree_with_their_meaning(seed):
     text = Nest(seed).text()

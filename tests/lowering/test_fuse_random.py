@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamina.dialects.context import make_context
@@ -330,6 +331,7 @@ def check(module: ModuleOp, arguments: list[np.ndarray], results: list[Value]) -
             np.testing.assert_allclose(have, want.array, rtol=tolerance, atol=tolerance * scale, err_msg=text)
 
 
+@pytest.mark.thorough
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=SAME)
 @given(programs())
 def test_random_graphs(program: Drawn) -> None:
@@ -354,6 +356,7 @@ def gradients_of(module: ModuleOp) -> ModuleOp:
     return module
 
 
+@pytest.mark.thorough
 @settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=SAME)
 @given(programs(dtypes=(np.float64,)))
 def test_gradients_of_random_graphs(program: Drawn) -> None:

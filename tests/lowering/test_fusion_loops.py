@@ -95,6 +95,7 @@ def built(f: Callable[..., Any], args: tuple[np.ndarray, ...], change: Callable[
     return list(found) if isinstance(found, list | tuple) else [found]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CASES)
 def test_any_plan_computes_the_same(name: str) -> None:
     f, args = CASES[name]

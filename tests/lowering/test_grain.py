@@ -59,6 +59,7 @@ FEWER = {
 """Chunks of programs that have fewer than `CHUNKS` on some target, and why."""
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v3{l2=256K l3=0}"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_large_regions_have_chunks_for_many_threads(name: str, target: str) -> None:

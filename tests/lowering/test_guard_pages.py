@@ -75,6 +75,7 @@ def _module(element: str, lanes: int) -> str:
     )
 
 
+@pytest.mark.thorough(every=8)
 @needs_mprotect
 @pytest.mark.parametrize(
     ("element", "lanes"), [(e, n) for e in ELEMENTS for n in ((4, 8, 16, 32) if e[1:] in ("32", "64") else (4, 16))]
@@ -106,6 +107,7 @@ def test_masked_accesses_touch_lanes_that_are_on(element: str, lanes: int) -> No
                     np.testing.assert_array_equal(everything, read, f"{name} {n}")
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(
     ("target", "element", "lanes"),
     [
@@ -172,6 +174,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @needs_mprotect
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_touch_their_arrays_alone(name: str) -> None:
@@ -186,6 +189,7 @@ def test_programs_touch_their_arrays_alone(name: str) -> None:
             np.testing.assert_array_equal(out, want)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "target", ["x86-64-v2", "x86-64-v3{l1=16K l2=256K l3=0}", "x86-64-v4", "x86-64-v4{vector=256}", "aarch64"]
 )

@@ -82,6 +82,7 @@ def numbers(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 0) -> n
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(dtype)
 
 
+@pytest.mark.thorough
 @paths
 @given(n=rows)
 @settings(deadline=None)

@@ -135,6 +135,7 @@ def interpret(lines: list[str], x: np.ndarray) -> np.ndarray:
     return values["%y"]
 
 
+@pytest.mark.thorough
 @given(programs())
 @settings(max_examples=25, deadline=None)
 def test_planned_programs_compute_the_same(program):

@@ -81,6 +81,7 @@ def test_every_result_belongs_to_one_phase() -> None:
         }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("size", [(5, 7), (1, 2)])
 def test_transposed_convolutions_and_gradients_of_strides_run(layout: str, size: tuple[int, int]) -> None:

@@ -42,6 +42,7 @@ def threads():
     lm.set_threads(before)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_equal_to_numpy(threads, name: str, function: str) -> None:
@@ -81,6 +82,7 @@ def test_variance_of_columns(threads) -> None:
     np.testing.assert_allclose(one, x.astype(np.float64).var(0), rtol=2e-5)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_])
 @pytest.mark.parametrize("shape", [(37, 1000), (5, 17), (3, 64), (2, 200_001), (300, 129)])
 @pytest.mark.parametrize("function", ["argmax", "argmin"])

@@ -21,6 +21,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("shape", [(300, 517), (4, 16), (3, 1), (2, 70_000)])
 def test_as_without_the_default_schedule(name: str, shape: tuple[int, ...]) -> None:

@@ -39,6 +39,7 @@ def permutations(draw):
     return shape, tuple(draw(st.permutations(range(len(shape))))), draw(st.sampled_from(DTYPES))
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(permutations())
 def test_transposes(case):

@@ -50,6 +50,7 @@ def test_sums(name: str, function: str) -> None:
     check(lm.jit(lambda x: getattr(lnp, function)(x, axis))(x), getattr(np, function)(x.astype(np.float64), axis))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name: str, transposed: bool) -> None:

@@ -90,6 +90,7 @@ def draw_points(rng: random.Random) -> Row:
     )
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_windows(group: int) -> None:
     for seed in range(SEED + group, SEED + EXAMPLES, GROUPS):
@@ -117,6 +118,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHOWN)
 def test_schedules_are_edited_and_replayed(name: str) -> None:
     """The default schedule as text, and with each number of lanes, or the size of blocks, replaced, gives the same results."""

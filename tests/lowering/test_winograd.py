@@ -79,6 +79,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_against_float64(shape, tile: int) -> None:
@@ -150,6 +151,7 @@ def test_what_follows_is_computed_too(layout: str) -> None:
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
 
 
+@pytest.mark.thorough
 def test_one_convolution_after_the_other() -> None:
     """The image between them is not transposed back and forth."""
     x, w, bias = normal(1, 24, 14, 13), normal(24, 24, 3, 3, seed=1) / np.float32(15), normal(24, seed=2)
@@ -233,6 +235,7 @@ def test_the_copy_with_padding_becomes_vectors_once(features: int, divided: int)
 EDITS = {"lanes=": r"lanes=2", "factor=": "factor=2", "size=": "size=1", "pad=": "pad=2"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(1, 24, 24, 20, 48), (2, 70, 9, 13, 70)], ids=str)
 def test_the_schedule_is_edited_and_replayed(shape) -> None:
     """The default schedule as text, and with each number replaced by another, gives the same results."""

@@ -188,6 +188,7 @@ def imported_files(path: Path, known: set[str]) -> Iterator[str]:
                 yield next(name for name in (f"{module}.{alias.name}".strip("."), module, "") if name in known)
 
 
+@pytest.mark.thorough
 def test_files_do_not_import_each_other() -> None:
     known = {".".join(dotted(path)): path for path in files()}
     graph = {name: {*imported_files(path, {*known, ""})} - {name} for name, path in known.items()}

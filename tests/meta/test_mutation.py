@@ -36,6 +36,7 @@ def _fault(name: str, edit: str) -> Fault:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name, edit, test, case", PLANTED, ids=[f"{name}-{k}" for k, (name, *_) in enumerate(PLANTED)])
 def test_planted_fault_is_noticed(name: str, edit: str, test: Callable[[str], None], case: str) -> None:
     take_out = plant(_fault(name, edit))

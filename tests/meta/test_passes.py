@@ -37,6 +37,7 @@ def test_a_file_holds_one_pass_at_its_end(name: str) -> None:
     assert passes.find_pass(name).name == name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folder", passes.FOLDERS)
 def test_every_pass_class_is_found(folder: str) -> None:
     for path in sorted((ROOT / folder).glob("*.py")):

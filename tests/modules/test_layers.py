@@ -72,6 +72,7 @@ CONVS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rank, given, size", CONVS)
 def test_convolutions(rank: int, given: dict[str, Any], size: Any) -> None:
     x = normal(2, 4, *(7, 6, 5)[:rank])
@@ -134,6 +135,7 @@ def test_batch_norm(momentum: float | None) -> None:
         ours(normal(1, 4))
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
 @pytest.mark.parametrize("given", [{}, {"num_layers": 2, "bidirectional": True}, {"bias": False}])
 def test_recurrent(kind: str, given: dict[str, Any]) -> None:
@@ -149,6 +151,7 @@ def test_recurrent(kind: str, given: dict[str, Any]) -> None:
     compare(ours, theirs, x, last, 1e-4)
 
 
+@pytest.mark.thorough
 def test_halves() -> None:
     """Results and gradients have the dtype of the parameters; they are those of float32 up to its rounding."""
     x = np.random.default_rng(0).normal(size=(3, 2, 4)).astype(np.float32)

@@ -89,6 +89,7 @@ def test_documentation() -> None:
     assert found.failed == 0 and found.attempted > 20
 
 
+@pytest.mark.thorough
 def test_values_and_gradients(model: Model) -> None:
     np.testing.assert_allclose(model(X), by_hand(model, X), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(lm.jit(lambda m, x: m(x))(model, X), by_hand(model, X), rtol=1e-5, atol=1e-6)
@@ -119,6 +120,7 @@ def test_values_and_gradients(model: Model) -> None:
     np.testing.assert_allclose(second.scale, lm.grad(loss)(model, X).scale / model.scale, rtol=1e-4)
 
 
+@pytest.mark.thorough
 def test_other_derivatives(model: Model) -> None:
     """All leave out what `grad` does; tangents have None there."""
     slopes = lm.grad(loss)(model, X)

@@ -67,6 +67,7 @@ TORCH = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", TORCH)
 def test_torchs_trajectories(name: str) -> None:
     ours, kind, given = TORCH[name]

@@ -47,6 +47,7 @@ def test_one_array_for_both_arguments(add):
     np.testing.assert_array_equal(add(X, X), 2 * X)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 0, 2), (2, 3, 4)])
 def test_every_dtype_and_shape(tools, dtype, shape):
@@ -324,6 +325,7 @@ def test_subclass_hook_adds_methods(tools):
 # Lifetime
 
 
+@pytest.mark.thorough
 def test_collected_with_its_cycle(tools):
     others = []
     f = tools.NativeFunction(others.append)
@@ -365,6 +367,7 @@ def test_references_are_balanced(tools):
     assert [sys.getrefcount(r) for r in z] == [3, 3] and sys.getrefcount(z) == 2
 
 
+@pytest.mark.thorough
 def test_memory_is_constant(tools):
     # in a process of its own: the allocations of other tests would show
     code = f"""

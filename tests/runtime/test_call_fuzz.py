@@ -122,6 +122,7 @@ def probe(toolbox):
     return function, reached
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(call=calls())
 def test_random_arguments(functions, call):
@@ -141,6 +142,7 @@ def test_random_arguments(functions, call):
             np.testing.assert_array_equal(array, np.asarray(arg))
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(call=calls())
 def test_native_entry_takes_exactly_what_matches(probe, call):

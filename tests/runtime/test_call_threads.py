@@ -29,6 +29,7 @@ def run_threads(count, work):
         raise errors[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("work", [0, 1 << 30])  # with and without the GIL
 def test_eight_threads(tools, work):
     # the scratch memory is on the heap and every result passes through it
@@ -70,6 +71,7 @@ def test_install_while_calling(tools):
     assert not slow_calls
 
 
+@pytest.mark.thorough
 def test_concurrent_installs(tools):
     """No specialisation is lost, and none is freed while the chain points to it."""
     for _ in range(20):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from lamina import pipeline
 from lamina.runtime.interpreter import interpret
 
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from ops_table import ROWS, Row, check, in_groups, inputs, make_module, op_of
 
 
+@pytest.mark.thorough(every=8)
 @in_groups(ROWS[::3])
 def test_loops_mean_what_the_op_means(rows: list[Row]) -> None:
     for row in rows:

@@ -726,6 +726,7 @@ def test_many_parameters(kernels: Kernels) -> None:
         run(*arrays)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("rank", [0, 1, 5, 32])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_rank_and_dtype(kernels: Kernels, rank: int, dtype: str) -> None:
@@ -774,6 +775,7 @@ def test_cached_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
 # Lifetime
 
 
+@pytest.mark.thorough
 def test_collected(kernels: Kernels) -> None:
     saxpy = kernels.function(saxpy_signature(), SAXPY, failed=lambda status: None)
     saxpy(1.0, vector(), vector())
@@ -828,6 +830,7 @@ def run_threads(count: int, work: Any) -> None:
         raise errors[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("heavy", [0, 1 << 40])
 def test_eight_threads(kernels: Kernels, heavy: int) -> None:
     saxpy = kernels.function(saxpy_signature(heavy), SAXPY)
@@ -901,6 +904,7 @@ def test_heavy_calls_release_the_gil(kernels: Kernels) -> None:
         assert not all(sees_the_flag(8, 10_000_000) for _ in range(10))
 
 
+@pytest.mark.thorough
 def test_dropped_while_running(kernels: Kernels) -> None:
     params = (ArrayParam("flag", "int64", (N,)), ArrayParam("y", "int64", (ONE,), writes=True), ScalarParam("most", "int64"))
     box = [kernels.function(kernel("wait", params, ("N",), heavy=0), WAIT)]

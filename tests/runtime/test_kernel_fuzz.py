@@ -420,6 +420,7 @@ def run_storm(first: int, count: int) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.thorough
 def test_storm_in_a_child_process() -> None:
     count = 10_000
     assert run_storm(1 << 41, count) > count // 5

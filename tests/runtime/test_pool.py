@@ -105,6 +105,7 @@ def test_numpy_does_with_results_what_it_does_with_arrays(native):
     np.testing.assert_array_equal(y.view(np.float64).ravel(), x)
 
 
+@pytest.mark.thorough
 def test_results_outlive_function_views_outlive_results(native):
     f, x = copying(native, 100_000), np.ones(100_000, bool)
     y = f(x)
@@ -195,6 +196,7 @@ def test_idle_memory_goes_back(native):
     assert pool._STATE.keeping and get_result_pool().kept_bytes >= 1 << 20
 
 
+@pytest.mark.thorough
 def test_a_thread_gives_back_idle_memory():
     code = """
 import time, numpy as np, lamina as lm
@@ -211,6 +213,7 @@ print(lm.get_result_pool().kept_bytes, f(x)[0])
     assert out.stdout.split() == ["0", "2.0"]
 
 
+@pytest.mark.thorough
 def test_results_at_exit():
     """Arrays in globals, in cycles and in threads that still run die after everything else."""
     code = """

@@ -413,6 +413,7 @@ def test_fewer_workers_than_asked_for(runtime):
     """)
 
 
+@pytest.mark.thorough
 @linux
 @pytest.mark.parametrize("count_threads", [2, 7])
 def test_idle_workers_sleep(runtime, count_threads):

@@ -48,6 +48,7 @@ def default_runs_as_written(rng: random.Random) -> tuple[str, ...]:
     return tuple(step.name for step in schedule.steps)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_the_default_schedule_changes_nothing(group: int) -> None:
     rng = random.Random(7 + FIRST_SEED * GROUPS + group)

@@ -56,6 +56,7 @@ def seed() -> int:
     return int(os.environ.get("LAMINA_TEST_SEED") or (0 if os.environ.get("CI") else random.SystemRandom().randrange(1 << 30)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("group", range(4))
 def test_some_faults(group: int) -> None:
     """Faults of some programs, kernels and rows; one fault a strategy and nest."""
@@ -91,6 +92,7 @@ def test_every_fault(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert not wrong, "\n".join(wrong[:20])
 
 
+@pytest.mark.thorough
 def test_every_strategy_has_faults() -> None:
     """The corpus makes each strategy take steps, for a target whose vectors and registers serve all: 2,000 faults and more."""
     places: Counter[str] = Counter()
@@ -151,6 +153,7 @@ def run_with_broken_nest(row: Row, n: int, recorded: Sequence[Fallback]) -> None
     check(pipeline.build(module).run(args), op_of(row).evaluate(*args)[0], row, args)
 
 
+@pytest.mark.thorough
 def test_some_broken_nests(fallbacks: Any) -> None:
     """Of each op with a plain form some rows, broken somewhere."""
     chosen = seed()

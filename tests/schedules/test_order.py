@@ -31,6 +31,7 @@ def test_another_order_is_noticed() -> None:
     assert disorder((*STRATEGIES, rows)) == ["rows leaves loop-reuse, settled for lanes"]
 
 
+@pytest.mark.thorough
 def test_strategies_take_the_steps_that_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all programs and kernels that faults are tried on."""
     taken: dict[str, set[str]] = {strategy.name: set() for strategy in STRATEGIES}

@@ -87,6 +87,7 @@ def tried(seed: int) -> tuple[int, int]:
     return taken, refused
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_any_number_is_refused_or_changes_nothing(group: int) -> None:
     seeds = range(FIRST_SEED + group, FIRST_SEED + EXAMPLES, GROUPS)

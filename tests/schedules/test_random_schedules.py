@@ -409,6 +409,7 @@ def test_what_was_found_once(what: str) -> None:
     assert str(Schedule(case.module)) == "" and steps == ",".join(step.as_text() for step in passes.parse_passes(steps))
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_schedules_change_nothing(group: int) -> None:
     count = -(-EXAMPLES // GROUPS)

@@ -36,6 +36,7 @@ def valid_modules(text: str) -> list[ModuleOp]:
     return found
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_text_with_locations_parses_again(path: Path) -> None:
     for module in valid_modules(path.read_text()):

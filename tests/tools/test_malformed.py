@@ -132,6 +132,7 @@ def check(status: int, output: str, errors: str) -> None:
     assert output == ""
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(("contents", "name"), CASES, ids=[name for _, name in CASES])
 def test_is_refused_with_a_message(contents: bytes, name: str, tmp_path: Path) -> None:
@@ -144,6 +145,7 @@ def test_is_refused_with_a_message(contents: bytes, name: str, tmp_path: Path) -
     assert re.search(r"input\.mlir:\d+:\d+: error: \S", err.getvalue()), err.getvalue()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["deep_brackets", "deep_closed_regions", "binary", "huge_splat", "use_before_definition"])
 def test_is_refused_in_a_process_of_its_own(name: str, tmp_path: Path) -> None:
     path = tmp_path / "input.mlir"

@@ -20,6 +20,7 @@ def shown(result: mutants.Result) -> str:
     return "\n".join(f"{f['number']} {f.get('name', '')}: {f['verdict']}: {f.get('what', '')[:300]}" for f in result.findings)
 
 
+@pytest.mark.thorough
 def test_a_sample_of_mutants_is_refused_with_a_place_or_runs_as_interpreted() -> None:
     result = mutants.run(range(0, SAMPLE * 97, 97))
     assert not result.findings, shown(result)

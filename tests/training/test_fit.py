@@ -62,6 +62,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Any:
         sys.path.remove(str(path.parent))
 
 
+@pytest.mark.thorough
 def test_it_goes_on_with_the_same_bits(program: Any, tmp_path: Path) -> None:
     state, losses = program.run(tmp_path / "whole", 6)
     assert len(losses) == 6 and state.step == 6 and state.model[1].num_batches_tracked == 6

@@ -79,6 +79,7 @@ def at_kinks() -> dict[str, Case]:
     }
 
 
+@pytest.mark.thorough
 def test_gradients() -> None:
     jobs = [(case, BY_NAME[case].arguments(), expression) for case, expression in SMOOTH.items()]
     cases = [summed(BY_NAME[name]) for name in SMOOTH]

@@ -37,6 +37,7 @@ def changed(module: ModuleOp, passes: str) -> ModuleOp:
     return module
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("seed", range(1 + 2 * SEED, 21 + 2 * SEED, 2))
 def test_random_programs_keep_their_meaning(seed: int) -> None:
     drawn = Drawn(seed)
@@ -62,6 +63,7 @@ def layers(n: int, d: int = 4) -> tuple[Any, Any, Any]:
     return loss, weights, rng.normal(size=(3, d))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n", [1, 7, 12])
 def test_networks_of_equal_layers(n: int) -> None:
     """Values and derivatives are those of the unrolled network, whether its layers become functions or not."""

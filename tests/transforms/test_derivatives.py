@@ -85,6 +85,7 @@ class Point:
         return interpret(self.module, "vjp", [*args, *ct])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in HIDDEN])
 def test_forward(name: str) -> None:
     p = Point(BY_NAME[name])
@@ -99,6 +100,7 @@ def test_reverse_is_the_transpose_of_forward(name: str) -> None:
     np.testing.assert_allclose(inner(p.ct, p.jvp(p.t)), inner(gradients, p.t), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", BY_NAME)
 def test_second_order(name: str) -> None:
     """Forward over reverse against differences of reverse; reverse over reverse against forward over reverse."""
@@ -114,6 +116,7 @@ def test_second_order(name: str) -> None:
     np.testing.assert_allclose(inner(ct, got), inner(back, t), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", [*BY_NAME][::2])  # every rule has draws of its own in tests/dialects/test_rules_drawn.py
 def test_optimized_graph_means_the_same(name: str) -> None:
     p = Point(BY_NAME[name])

@@ -119,11 +119,13 @@ def test_properties_of_convolutions_are_canonical(spatial: int) -> None:
         assert Convolution.of({name: to_attribute(value) for name, value in conv.properties().items()}) == conv
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CASE_DRAWS)
 def test_derivatives_of_drawn(name: str) -> None:
     every_draw(name, check_derivatives)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("name", CASE_DRAWS)
 def test_batching_of_drawn(name: str) -> None:
     for k in range(3):

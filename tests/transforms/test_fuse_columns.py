@@ -37,6 +37,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("shape,axis", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_functions_of_columns_are_one_kernel(shape: tuple[int, ...], axis: int | tuple[int, ...], dtype: type) -> None:

@@ -56,6 +56,7 @@ RESIDUALS = {
 }
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("n", [7, 40, 63, 64, 65, 200, 300])
 @pytest.mark.parametrize("name", RESIDUALS)
 def test_an_epilogue_may_read_what_the_product_reads(name: str, n: int) -> None:

@@ -74,6 +74,7 @@ def gradient(function):
     return lambda *args: lm.grad(total, (0, 1, 2))(*args)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("derive", [lambda f: f, gradient], ids=["value", "gradient"])
 @pytest.mark.parametrize(("function", "x"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_rows_of_arrays_are_arguments_of_layers(monkeypatch, function, x, derive):

@@ -34,6 +34,7 @@ def looped(module: ModuleOp, stacked: list[np.ndarray], axes: tuple[int, ...]) -
     return [np.stack(column) for column in zip(*rows, strict=True)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_against_loop(case: Case) -> None:
     for axes in axes_of(case):

@@ -507,6 +507,7 @@ def replace(root: ast.AST, one: ast.expr, other: ast.expr) -> None:
                 value[value.index(one)] = other
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_sources(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -10,6 +10,7 @@ from typing import Any
 
 import lamina as lm
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -161,6 +162,7 @@ def arrays(seed: int, wholes: int, reals: int) -> list[Any]:
     return [a, nonzero, m, x, d, flags, 1.5, -4, np.zeros((ROWS, wholes), np.int64), np.zeros((ROWS, reals))]
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(expressions((*INTEGERS, "bool")), min_size=4, max_size=8),

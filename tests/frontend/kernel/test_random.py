@@ -193,6 +193,7 @@ class Program:
             self.block([*scope, name], depth + 1, deeper)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_programs(seed: int) -> None:
     for k in range(15):

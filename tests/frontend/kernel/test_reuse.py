@@ -209,6 +209,7 @@ def test_the_first_call_from_eight_threads_compiles_once(builds: list[Any]) -> N
     assert len(builds) == 1 and len({id(one) for one in found}) == 1
 
 
+@pytest.mark.thorough
 def test_kernels_end_without_the_garbage_collector() -> None:
     gc.collect()
     gc.disable()

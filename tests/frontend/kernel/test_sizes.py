@@ -503,6 +503,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(("function", "given"), CASES, ids=[f.__name__ for f, _ in CASES])
 def test_three_ways(function: Any, given: dict[str, Any]) -> None:
     for n in (0, 1, 5, 17):

@@ -47,6 +47,7 @@ def at_offset(shape: tuple[int, ...], start: int) -> np.ndarray:
     return memory[line + start :][: np.prod(shape)].reshape(shape)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("start", [0, 1, 8, 13])
 @pytest.mark.parametrize("columns", [16, 64, 37, 100])
 @pytest.mark.parametrize("lanes", [4, 64])

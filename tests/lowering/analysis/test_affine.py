@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.dialects.context import make_context
@@ -52,6 +53,7 @@ def test_forms_and_their_map_have_the_value_of_the_map(map, point):
     assert again.eval([at[value] for value in operands], []) == map.eval([*point, CONSTANT], [])
 
 
+@pytest.mark.thorough
 @given(MAPS, st.tuples(*[st.none() | NUMBER] * DIMS), st.tuples(*[st.integers(-9, 9)] * DIMS), st.tuples(*[NUMBER] * DIMS))
 @settings(max_examples=500, deadline=None)
 def test_movement_is_the_difference_of_neighbours(map, steps, point, unknown):

@@ -97,6 +97,7 @@ def points_and_values(name: str, dtype: np.dtype) -> tuple[tuple[np.ndarray, ...
     return points, high, low
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("dtype", [F32, F64], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_within_two_ulp(name: str, dtype: np.dtype):

@@ -39,6 +39,7 @@ def test_a_large_product_packs_what_does_not_lie_well_and_has_one_inner_loop():
     assert "mask" not in text.split("reduce<add>")[1].split("loop.yield")[0]
 
 
+@pytest.mark.thorough
 def test_a_deep_product_adds_block_by_block_in_memory():
     text = scheduled(product, random(256, 5000), random(5000, 256))
     assert "%ko_results = loop.alloc" in text
@@ -120,6 +121,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize(
@@ -157,6 +159,7 @@ def test_results_do_not_depend_on_the_number_of_threads(shape):
     assert len(set(results)) == 1
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("shape", [(256, 512, 32), (300, 520, 37), (257, 1030, 5)], ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -224,6 +227,7 @@ def test_non_finite_numbers_stay_where_they_are():
     np.testing.assert_allclose(lm.jit(product)(x, w), want, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("depth", [30, 90], ids=["one block", "several blocks"])
 def test_functions_of_the_sums_are_computed_in_a_nest_of_their_own(depth):
@@ -300,6 +304,7 @@ def test_tiles_are_as_wide_as_registers_allow_and_columns_fill():
     assert tile_width(lanes, 32, MACHINE) == lanes
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("turned", ["", "left", "right", "left right"])
 @pytest.mark.parametrize(
     "shape", [(2, 16, 2), (13, 31, 3), (40, 64, 9), (25, 33, 15), (24, 17, 17), (31, 100, 33), (45, 40, 63)]

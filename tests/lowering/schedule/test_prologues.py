@@ -152,6 +152,7 @@ PROLOGUES = (plain, rectified, affine, standardized, squashed, mirrored)
 DTYPES = (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_operands")
 @settings(
     max_examples=EXAMPLES,
@@ -197,6 +198,7 @@ def convolved(x: Any, w: Any, stride: int, padding: int) -> Any:
     return lm.nn.conv2d(x, w, stride=stride, padding=((padding, padding),) * 2)
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize(("stride", "window"), [(1, 3), (2, 3), (1, 1), (2, 1), (1, 5)])
 @pytest.mark.parametrize("features", [1, 5, 32])

@@ -78,6 +78,7 @@ def test_columns_along_the_depth_are_summed_in_lanes():
 DOTS = [(2, 64, 12), (5, 131, 49), (8, 1024, 48), (33, 1025, 25), (3, 2500, 31)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.usefixtures("small_matrices")
 @pytest.mark.parametrize("shape", DOTS, ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -97,6 +98,7 @@ def test_few_rows_with_columns_along_the_depth_multiply(shape, dtype):
 SHAPES = [(2, 6, 128), (2, 48, 300), (5, 49, 129), (8, 64, 191), (33, 53, 260), (64, 40, 193), (7, 101, 1000), (3, 300, 515)]
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.usefixtures("small_matrices")
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

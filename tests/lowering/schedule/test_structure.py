@@ -447,6 +447,7 @@ def test_reorder_is_refused_exactly_when_iterations_change_places() -> None:
 # -- tile
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("loop", ["i,j", "i,j,k", "k,i", "j,k", "j"])
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_a_product_in_tiles(loop: str, size: int) -> None:

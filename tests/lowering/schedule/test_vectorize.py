@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from vectorizing import SQUARE, TAILS, count, each_tail, one_loop, refused, same, scheduled
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize(
     "head", ["%i = 0 to %N", "%i = 3 to %N", "%i = 1 to %N - 2", "%i = 0 to %N step 3", "%i = 2 to %N step 5"]
 )

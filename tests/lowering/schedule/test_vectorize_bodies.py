@@ -136,6 +136,7 @@ def test_a_while_loop_runs_until_the_last_lane_stops():
     each_tail(one_loop(body, arrays="%p[%N], %po[%N]"))
 
 
+@pytest.mark.thorough
 def test_stores_in_a_while_loop_stop_with_their_lane():
     body = """%p0 = loop.load %p[%i] : %p:
       %nil = arith.constant 0 : i64
@@ -311,6 +312,7 @@ BOUNDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("kind", ["seq", "reduce<add>", "reduce<max>"])
 def test_loops_inside_with_bounds_of_their_own(bounds, kind):
@@ -320,6 +322,7 @@ def test_loops_inside_with_bounds_of_their_own(bounds, kind):
         each_tail(by_step, sizes=[(n,) for n in (0, 1, 8, 13)], lanes=(4,))
 
 
+@pytest.mark.thorough
 def test_loops_inside_with_bounds_from_data():
     rows = """%p0 = loop.load %p[%i] : %p:
       %p1 = loop.load %p[%i + 1] : %p:
@@ -369,6 +372,7 @@ def reduction(monoid: str, init: str, element: str = "f32", head: str = "%i = 0 
     }}"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "monoid,init", [("add", "0.0"), ("add", "2.5"), ("mul", "1.0"), ("max", "0.25"), ("min", "0xFF800000")]
 )
@@ -377,12 +381,14 @@ def test_reductions(monoid, init):
         each_tail(reduction(monoid, init, head=head), close=True)
 
 
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize("monoid,init", [("add", "3"), ("mul", "1"), ("max", "-5"), ("min", "9"), ("and", "-1"), ("or", "4")])
 def test_integer_reductions_are_exact(monoid, init):
     each_tail(reduction(monoid, init, "i64"))
     each_tail(reduction(monoid, init, "i64").replace("%init :", "%s :"), sizes=[(n,) for n in (0, 3, 20)])
 
 
+@pytest.mark.thorough(every=8)
 @pytest.mark.parametrize("start", ["%low, %nil", "%high, %nil", "%high, %many", "%low, %many"])
 @pytest.mark.parametrize("monoid", ["argmax", "argmin"])
 def test_positions(monoid, start):

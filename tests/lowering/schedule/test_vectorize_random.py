@@ -261,6 +261,7 @@ def check(rng: Random) -> None:
     assert kernel_in(after)
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32))
 def test_random_kernels(seed):

@@ -30,6 +30,7 @@ def equal_for_all(
         np.testing.assert_array_equal(np.asarray(compiled(x, *rest)).astype(np.float64), function(*wide), err_msg=str(n))
 
 
+@pytest.mark.thorough
 def test_every_number_of_rows_multiplies() -> None:
     equal_for_all(lambda x, w: (x * 2) @ (w - 1) + 1, "x", lambda n: drawn(n, 96), drawn(96, 80))
     equal_for_all(lambda x, w: x @ w.T, "x", lambda n: drawn(n, 96, dtype=np.float64), drawn(51, 96, dtype=np.float64))
@@ -45,6 +46,7 @@ def test_large_matrices_are_read_in_place(monkeypatch: pytest.MonkeyPatch) -> No
     equal_for_all(lambda x, w: x @ w.T, "x", lambda n: drawn(n, 140), drawn(103, 140), sizes=sizes)
 
 
+@pytest.mark.thorough
 def test_a_condition_on_the_size_chooses() -> None:
     x, w = drawn(9, 96), drawn(96, 80)
 
