@@ -21,7 +21,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -67,9 +67,14 @@ setup: $(VENV)/.dev  ## create .venv and install lamina with the test and dev ex
 
 oracles: $(VENV)/.oracles  ## install jax and torch, which some tests compare with; without them these are skipped
 
-test: $(VENV)/.test  ## set up, then run every test (pytest and lit)
-	$(PYTEST) tests
+test: $(VENV)/.test  ## set up, then run what every change needs: pytest without the thorough tests, and lit
+	$(PYTEST) -m "not slow and not thorough" tests
 	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
+
+test-thorough: $(VENV)/.test  ## run the sweeps and whole programs that `test` leaves out (tests/pytest.ini)
+	$(PYTEST) -m "thorough and not slow" tests
+
+test-all: test test-thorough  ## every test, as CI runs them
 
 fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
@@ -100,7 +105,7 @@ test-pythons: $(VENV)/bin/python  ## test-entry with every Python >= 3.11 that t
 mutants: $(VENV)/.test  ## plant faults in rules, derivatives and batching rules; name the test that notices each (MUTANTS='--area rules')
 	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(MUTANTS)
 
-check: lint types test  ## ruff, types, every test: before a commit. CI (.ci/run) runs the matrices of targets and Pythons besides
+check: lint types test  ## ruff, types, tests: before a commit. CI (.ci/run) runs test-thorough and the matrices of targets and Pythons besides
 
 lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/python -m ruff check .

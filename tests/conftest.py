@@ -92,7 +92,7 @@ if _SEED:
     hypothesis.core.global_force_seed = int(_SEED)  # as --hypothesis-seed does
 
 
-# -- thorough(every=8) leaves the first of every eight rows of a parametrized test in `make test`, the others are in `make test-all`;
+# -- thorough(every=8) leaves the first of every eight rows of a parametrized test in `make test`, all are in `make test-all`;
 # LAMINA_TEST_SHARE=2/3 runs every third test, from the second on: parts of a matrix that together run all (on_targets.py)
 
 

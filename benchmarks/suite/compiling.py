@@ -53,9 +53,23 @@ class CompileTimes:
 
 
 def measure(
-    rows: Sequence[str], folder: Path, counts: Sequence[int] = COUNTS, small: bool = False, rounds: int = 3
+    rows: Sequence[str],
+    folder: Path,
+    counts: Sequence[int] = COUNTS,
+    small: bool = False,
+    rounds: int = 3,
+    networks: Sequence[str] | None = None,
 ) -> CompileTimes:
-    """Medians of rounds: this file run in processes of its own, with empty caches, then with what they have left there."""
+    """Medians of rounds: this file run in processes of its own, with empty caches, then with what they have left there.
+
+    Args:
+        rows: of the table of times.
+        folder: where the caches are.
+        counts: of kernels in the programs of the curve.
+        small: whether rows and networks have the sizes of tests.
+        rounds: how often each is measured.
+        networks: names of `models.MODELS`; None: all.
+    """
     size = str(int(small))
     cold, cached, curve, fresh, models = [], [], [], [], []
     _write_bytecode()
@@ -65,19 +79,19 @@ def measure(
         cached.append({name: seconds for row in rows for name, seconds in _run(cache, "rows", size, row).items()})
         curve.append({n: _run(folder / f"curve-{n}-{r}", "curve", str(n)) for n in counts})
         fresh.append({when: _run(folder / f"fresh-{r}", "fresh") for when in ("cold", "cached")})
-        models.append(_run_models(folder / f"models-{r}", size))
-    networks = {name: _medians([found[name] for found in models]) for name in models[0]}
-    return CompileTimes(_medians(cold), _medians(cached), _medians(curve), _medians(fresh), networks)
+        models.append(_run_models(folder / f"models-{r}", size, networks))
+    of_models = {name: _medians([found[name] for found in models]) for name in models[0]}
+    return CompileTimes(_medians(cold), _medians(cached), _medians(curve), _medians(fresh), of_models)
 
 
-def _run_models(folder: Path, size: str) -> dict[str, dict[str, float]]:
+def _run_models(folder: Path, size: str, networks: Sequence[str] | None) -> dict[str, dict[str, float]]:
     """Each network in processes of its own, by the libraries that are there in turn."""
     from .models import LIBRARIES, MODELS
     from .peers import PEERS
 
     libraries = [library for library in LIBRARIES if PEERS[library].version() is not None]
     found: dict[str, dict[str, float]] = {}
-    for k, name in enumerate(MODELS):
+    for k, name in enumerate(MODELS if networks is None else networks):
         found[name] = {}
         for library in libraries:
             seconds, processors = _run(folder / str(k), "model", size, name, library)

@@ -386,7 +386,7 @@ def calls(n):
         try: f(x, bad)
         except TypeError: pass
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-n = 100_000 if {tools.native} else 10_000
+n = 30_000 if {tools.native} else 10_000
 calls(n // 10); before = peak(); calls(n); print(peak() - before)
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

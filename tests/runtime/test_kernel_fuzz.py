@@ -422,7 +422,7 @@ def run_storm(first: int, count: int) -> int:
 
 @pytest.mark.thorough
 def test_storm_in_a_child_process() -> None:
-    count = 10_000
+    count = 4_000
     assert run_storm(1 << 41, count) > count // 5
 
 
