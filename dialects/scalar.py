@@ -86,6 +86,9 @@ _UNARY: dict[str, type[Operation]] = {
     "tanh": math.TanhOp,
     "erf": math.ErfOp,
     "erfc": vocabulary.ErfcOp,
+    "expm1_slope": vocabulary.Expm1SlopeOp,
+    "gauss": vocabulary.GaussOp,
+    "sech2": vocabulary.Sech2Op,
 }
 
 _COUNTS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}

@@ -262,8 +262,19 @@ class RemFOp(IRDLOperation):
     assembly_format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
 
+class FloatFunctionOp(IRDLOperation, ABC):
+    """A function of a float, or of a vector of them, that `math` has not."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    operand = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+    traits = traits_def(Pure())
+    assembly_format = "$operand (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
+
+
 @irdl_op_definition
-class ErfcOp(IRDLOperation):
+class ErfcOp(FloatFunctionOp):
     """Complementary error function.
 
     ```mlir
@@ -272,12 +283,42 @@ class ErfcOp(IRDLOperation):
     """
 
     name = "math.erfc"
-    T: ClassVar = VarConstraint("T", AnyAttr())
-    operand = operand_def(T)
-    result = result_def(T)
-    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
-    traits = traits_def(Pure())
-    assembly_format = "$operand (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
+
+
+@irdl_op_definition
+class Expm1SlopeOp(FloatFunctionOp):
+    """The exponential, by the instructions of `math.expm1`.
+
+    ```mlir
+    %r = math.expm1_slope %x : f32
+    ```
+    """
+
+    name = "math.expm1_slope"
+
+
+@irdl_op_definition
+class GaussOp(FloatFunctionOp):
+    """`exp(-x * x)`, of the exact square.
+
+    ```mlir
+    %r = math.gauss %x : f32
+    ```
+    """
+
+    name = "math.gauss"
+
+
+@irdl_op_definition
+class Sech2Op(FloatFunctionOp):
+    """The square of the hyperbolic secant.
+
+    ```mlir
+    %r = math.sech2 %x : f32
+    ```
+    """
+
+    name = "math.sech2"
 
 
 @irdl_op_definition
@@ -321,7 +362,7 @@ def math_dialect() -> Dialect:
     """xDSL's `math` with the op above."""
     from xdsl.dialects.math import Math
 
-    return _replaced(Math, [ErfcOp])
+    return _replaced(Math, [ErfcOp, Expm1SlopeOp, GaussOp, Sech2Op])
 
 
 def vector_dialect() -> Dialect:

@@ -722,7 +722,7 @@ def _windows() -> Iterator[Row]:
 
 def _composite() -> Iterator[Row]:
     yield from _unary(("relu",), NUMBERS, zeros=False)
-    yield from _unary(("sigmoid",), FLOATS, ulp=APPROXIMATE)
+    yield from _unary(("sigmoid", "sigmoid_slope"), FLOATS, ulp=APPROXIMATE)
     yield from _unary(("stop_gradient",), ALL)
     for name, (size, element) in itertools.product(("psum", "all_gather"), _at_times(("3x5x", "", "0x3x", DEEP), NUMBERS)):
         yield Row(name, (size + element, "i64"), {"size": 4}, ulp=SUM, edges="simple", zeros=False)
@@ -923,7 +923,8 @@ ROWS: tuple[Row, ...] = (
     *_unary(("sqrt",), FLOATS, domain=(0, 9)),
     *_unary(("rsqrt", "log"), FLOATS, domain=(0, 9), ulp=APPROXIMATE),
     *_unary(("log1p",), FLOATS, domain=(-0.9, 9), ulp=APPROXIMATE),
-    *_unary(("exp", "expm1", "sin", "cos", "tan", "atan", "tanh", "erf", "erfc"), FLOATS, ulp=APPROXIMATE),
+    *_unary(("exp", "expm1", "sin", "cos", "tan", "atan", "tanh", "sech2", "erf", "erfc", "gauss"), FLOATS, ulp=APPROXIMATE),
+    *_unary(("expm1_slope",), FLOATS, ulp=APPROXIMATE),
     *_unary(("erf_inv",), FLOATS, domain=(-1, 1), ulp=APPROXIMATE),
     *_unary(("not",), INTEGERS),
     *_bits(),

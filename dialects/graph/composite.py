@@ -14,12 +14,12 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..symbolic import positive
-from ..types import COMPLEX, INDICES, compatible, element_of, is_float, shape_of, show_shape, spelled, tensor
+from ..types import COMPLEX, INDICES, compatible, element_of, is_float, numpy_dtype, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
 from .batching import all_batched, along
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
-from .unary import erfc, folded_exp
+from .unary import erfc, sech2
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -80,11 +80,6 @@ class ReluOp(UnaryComposite):
         return (np.maximum(operands[0], operands[0].dtype.type(0)),)
 
 
-def _sigmoid_slope(b: Any, x: SSAValue) -> SSAValue:
-    _, e, major = folded_exp(b, x)
-    return b.mul(b.mul(e, major), major)
-
-
 @graph_op
 class SigmoidOp(UnaryComposite):
     """`1 / (1 + exp(-x))`, without overflow.
@@ -97,7 +92,7 @@ class SigmoidOp(UnaryComposite):
     """
 
     name = "graph.sigmoid"
-    derivative = Elementwise(lambda b, x, y: _sigmoid_slope(b, x))
+    derivative = Elementwise(lambda b, x, y: b.sigmoid_slope(x))
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -109,31 +104,57 @@ class SigmoidOp(UnaryComposite):
             return (np.asarray(1 / (1 + np.exp(-operands[0])), dtype=operands[0].dtype),)
 
 
-def _gelu_factor(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    # exact form: cdf(x) + x * pdf(x)
-    cdf = b.mul(b.full_like(x, 0.5), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
-    pdf = b.mul(b.full_like(x, 1 / math.sqrt(2 * math.pi)), b.exp(b.mul(b.full_like(x, -0.5), b.mul(x, x))))
-    return b.add(cdf, b.mul(x, pdf))
+@graph_op
+class SigmoidSlopeOp(UnaryComposite):
+    """The derivative of sigmoid, `exp(-x) / (1 + exp(-x))^2`: accurate also where sigmoid rounds to 1, where `y (1 - y)` is 0.
+
+    ```mlir
+    %y = graph.sigmoid_slope %x : tensor<4xf32>
+    ```
+
+    (C1) The element type is f32 or f64.
+    """
+
+    name = "graph.sigmoid_slope"
+    derivative = Elementwise(lambda b, x, y: b.neg(b.mul(y, b.tanh(b.mul(b.full_like(x, 0.5), x)))))
+
+    @classmethod
+    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+        (x,) = operands
+        # the exponential and the quotient are those of sigmoid; of infinity and 0 the product would be NaN
+        e, y = b.exp(b.neg(x)), b.sigmoid(x)
+        return b.mul(b.mul(b.min(e, b.full_like(x, _largest(x))), y), y)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x = operands[0]
+        return ((0.25 * sech2(x.astype(np.float64) / 2)).astype(x.dtype),)
+
+
+def _largest(x: SSAValue) -> float:
+    return float(np.finfo(numpy_dtype(element_of(x))).max)
 
 
 def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x = op.operands[0]
     if word(op.properties["approximate"]) == "none":
-        return [b.mul(dx, _gelu_factor(b, x, op.results[0]))]
-    # of x s(z), with the sigmoid s and z = 2 u: s(z) + x s(z) s(-z) z'
-    one = b.full_like(x, 1)
-    u = _gelu_argument(b, x)
-    negative, e, major = folded_exp(b, b.add(u, u))
-    minor = b.mul(e, major)
-    cdf, complement = b.select(negative, minor, major), b.select(negative, major, minor)
-    slope = b.mul(b.full_like(x, 2 * math.sqrt(2 / math.pi)), b.add(one, b.mul(b.full_like(x, 3 * 0.044715), b.mul(x, x))))
-    return [b.mul(dx, b.add(cdf, b.mul(b.mul(x, slope), b.mul(cdf, complement))))]
+        # cdf(x) + x pdf(x); exp(-x^2 / 2) as a square, since x / 2 is exact
+        root = b.gauss(b.mul(b.full_like(x, 0.5), x))
+        pdf = b.mul(b.full_like(x, 1 / math.sqrt(2 * math.pi)), b.mul(root, root))
+        cdf = b.mul(b.full_like(x, 0.5), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
+        return [b.mul(dx, b.add(cdf, b.mul(x, pdf)))]
+    # of x s(z), with the sigmoid s: s(z) + x z' s'(z); s' is 0 far out, where it must not be multiplied by infinity
+    z, end = _gelu_argument(b, x), b.full_like(x, 64)
+    near = b.max(b.min(x, end), b.neg(end))
+    linear, cubic = (b.full_like(x, 2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 3 * 0.044715))
+    rise = b.mul(near, b.add(linear, b.mul(cubic, b.mul(near, near))))
+    return [b.mul(dx, b.add(b.sigmoid(z), b.mul(rise, b.sigmoid_slope(z))))]
 
 
 def _gelu_argument(b: Any, x: SSAValue) -> SSAValue:
-    cubic = b.mul(b.full_like(x, 0.044715), b.mul(x, b.mul(x, x)))
-    return b.mul(b.full_like(x, math.sqrt(2 / math.pi)), b.add(x, cubic))
+    """`2 u`, of which `(1 + tanh(u)) / 2` is the sigmoid."""
+    linear, cubic = (b.full_like(x, 2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 0.044715))
+    return b.mul(x, b.add(linear, b.mul(cubic, b.mul(x, x))))
 
 
 @graph_op
@@ -171,8 +192,7 @@ class GeluOp(UnaryComposite):
             # erfc, and not 1 + erf, which is 0 to rounding where x is negative
             return b.mul(b.mul(b.full_like(x, 0.5), x), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
         # (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)): cheaper than tanh, and nothing cancels where x is negative
-        linear, cubic = (b.full_like(x, -2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 0.044715))
-        return b.div(x, b.add(one, b.exp(b.mul(x, b.add(linear, b.mul(cubic, b.mul(x, x)))))))
+        return b.div(x, b.add(one, b.exp(b.neg(_gelu_argument(b, x)))))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         x = operands[0]

@@ -86,28 +86,37 @@ def _clz(x: np.ndarray) -> np.ndarray:
     return np.equal(bits[..., None] >> np.arange(8 * x.dtype.itemsize, dtype=bits.dtype), 0).sum(-1).astype(x.dtype)
 
 
-def folded_exp(b: Any, x: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """Where `x` is negative; `exp(-|x|)` and `1 / (1 + exp(-|x|))`, of which one is the larger of two complements.
+def expm1_slope(x: np.ndarray) -> np.ndarray:
+    y = np.exp(x)
+    return np.where(y < 2 * np.finfo(x.dtype).smallest_normal, x.dtype.type(0), y)
 
-    What a sigmoid or a hyperbolic tangent has lost where it saturates is in the first one. The magnitude is a choice, whose
-    slope at 0 is -1: functions of it that are smooth have all their derivatives there.
-    """
-    negative = b.cmp(x, b.full_like(x, 0), predicate="lt")
-    e = b.exp(b.select(negative, x, b.neg(x)))
-    one = b.full_like(x, 1)
-    return negative, e, b.div(one, b.add(one, e))
+
+def gauss(x: np.ndarray) -> np.ndarray:
+    wide = x.astype(np.longdouble)
+    return np.exp(-wide * wide).astype(x.dtype)
+
+
+def sech2(x: np.ndarray) -> np.ndarray:
+    e = np.exp(-2 * np.abs(x.astype(np.longdouble)))
+    y = (4 * e / (1 + e) ** 2).astype(x.dtype)
+    return np.where(y < np.finfo(x.dtype).smallest_normal, x.dtype.type(0), y)
 
 
 def _tanh_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    if element_of(x) in COMPLEX:
-        return b.sub(b.full_like(y, 1), b.mul(y, y))
-    # 4 e / (1 + e)^2, e = exp(-2 |x|): 1 - y * y is 0 where y has been rounded to 1
-    _, e, major = folded_exp(b, b.add(x, x))
-    return b.mul(b.full_like(x, 4), b.mul(b.mul(e, major), major))
+    if element_of(x) not in COMPLEX:
+        return b.sech2(x)  # 1 - y * y is 0 where y has been rounded to 1
+    one = b.full_like(x, 1)
+    real = b.real(x)
+    negative = b.cmp(real, b.full_like(real, 0), predicate="lt")
+    folded = b.select(negative, x, b.neg(x))
+    e = b.exp(b.add(folded, folded))
+    major = b.div(one, b.add(one, e))
+    far = b.cmp(b.abs(real), b.full_like(real, 1), predicate="gt")  # nearer y * y may be large, but not close to 1
+    return b.select(far, b.mul(b.full_like(x, 4), b.mul(b.mul(e, major), major)), b.sub(one, b.mul(y, y)))
 
 
 def _erf_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    return b.mul(b.full_like(x, 2 / math.sqrt(math.pi)), b.exp(b.neg(b.mul(x, x))))
+    return b.mul(b.full_like(x, 2 / math.sqrt(math.pi)), b.gauss(x))
 
 
 NegOp = unary(
@@ -132,7 +141,13 @@ FloorOp = unary("floor", "Greatest integer not above `x[i]`.", np.floor, derivat
 CeilOp = unary("ceil", "Least integer not below `x[i]`.", np.ceil, derivative=Zero())
 RintOp = unary("rint", "Nearest integer, ties to even.", np.rint, derivative=Zero())
 ExpOp = unary("exp", "Exponential.", np.exp, derivative=Elementwise(lambda b, x, y: y), stores=COMPLEX)
-Expm1Op = unary("expm1", "`exp(x) - 1`, accurate near 0.", np.expm1, derivative=Elementwise(lambda b, x, y: b.exp(x)))
+Expm1Op = unary("expm1", "`exp(x) - 1`, accurate near 0.", np.expm1, derivative=Elementwise(lambda b, x, y: b.expm1_slope(x)))
+Expm1SlopeOp = unary(
+    "expm1_slope",
+    "The exponential as the derivative of `expm1`, beside which it costs little; 0 below twice the least normal number.",
+    expm1_slope,
+    derivative=Elementwise(lambda b, x, y: y),
+)
 LogOp = unary(
     "log",
     "Natural logarithm; -inf at 0, NaN below.",
@@ -177,12 +192,24 @@ TanhOp = unary(
     derivative=Elementwise(_tanh_derivative),
     stores=COMPLEX,
 )
+Sech2Op = unary(
+    "sech2",
+    "The square of the hyperbolic secant, `1 - tanh(x)^2` without cancellation; 0 where that is no normal number.",
+    sech2,
+    derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, -2), b.mul(b.tanh(x), y))),
+)
 ErfOp = unary("erf", "Error function.", erf, derivative=Elementwise(_erf_derivative))
 ErfcOp = unary(
     "erfc",
     "Complement of the error function, `1 - erf(x)`, accurate until it vanishes.",
     erfc,
     derivative=Elementwise(lambda b, x, y: b.neg(_erf_derivative(b, x, y))),
+)
+GaussOp = unary(
+    "gauss",
+    "`exp(-x * x)`, accurate where it is small, of the exact square.",
+    gauss,
+    derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, -2), b.mul(x, y))),
 )
 ErfInvOp = unary(
     "erf_inv",

@@ -292,7 +292,7 @@ PURE: dict[str, Pure] = {
 
 _NAMES = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1",
-    "log", "log10", "log1p", "log2", "powf", "rsqrt", "sin", "sinh", "tan", "tanh",
+    "expm1_slope", "gauss", "log", "log10", "log1p", "log2", "powf", "rsqrt", "sech2", "sin", "sinh", "tan", "tanh",
 )  # fmt: skip
 
 EFFECTS: dict[str, Effect] = {

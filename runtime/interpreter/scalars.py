@@ -189,6 +189,7 @@ MEANINGS: dict[str, Meaning] = {
     "math.ctlz": _graph("clz"),
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
     **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf erfc".split()},
+    **{f"math.{name}": _graph(name) for name in ("expm1_slope", "gauss", "sech2")},
     **vectors.MEANINGS,
 }
 """From op name to its meaning."""

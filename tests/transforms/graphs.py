@@ -332,6 +332,7 @@ CASES = [
         _u(name)
         for name in ("neg", "abs", "sign", "floor", "ceil", "rint", "exp", "expm1", "sin", "cos", "atan", "tanh", "erf", "erfc")
     ),
+    *(_u(name) for name in ("expm1_slope", "gauss", "sech2", "sigmoid_slope")),
     _u("erf_inv", (-0.9, 0.9)),
     *(_u(name, (0.2, 2.0)) for name in ("log", "log1p", "sqrt", "rsqrt")),
     _u("tan", (-1.0, 1.0)),

@@ -251,6 +251,30 @@ func.func @erfc_c1_element_type(%i: tensor<4xi32>) {
 
 // -----
 
+func.func @expm1_slope_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.expm1_slope' op operand element type must be f32 or f64, got i32}}
+  %r = graph.expm1_slope %i : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @gauss_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.gauss' op operand element type must be f32 or f64, got i32}}
+  %r = graph.gauss %i : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @sech2_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.sech2' op operand element type must be f32 or f64, got i32}}
+  %r = graph.sech2 %i : tensor<4xi32>
+  return
+}
+
+// -----
+
 func.func @expm1_c1_element_type(%i: tensor<4xi32>) {
   // expected-error@+1 {{'graph.expm1' op operand element type must be f32 or f64, got i32}}
   %r = graph.expm1 %i : tensor<4xi32>
@@ -934,6 +958,14 @@ func.func @relu_c1_element_type(%b: tensor<4xi1>) {
 func.func @sigmoid_c1_element_type(%i: tensor<4xi32>) {
   // expected-error@+1 {{'graph.sigmoid' op operand element type must be f32 or f64, got i32}}
   %r = graph.sigmoid %i : tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @sigmoid_slope_c1_element_type(%i: tensor<4xi32>) {
+  // expected-error@+1 {{'graph.sigmoid_slope' op operand element type must be f32 or f64, got i32}}
+  %r = graph.sigmoid_slope %i : tensor<4xi32>
   return
 }
 

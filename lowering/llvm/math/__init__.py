@@ -1,7 +1,7 @@
 """Elementary functions as LLVM IR: range reduction plus polynomial, any vector width, no library.
 
 Every function takes `(builder, operand, ..., type)` and returns the value of the result. Errors stay below 2 ulp everywhere,
-special values follow C99 (Annex F). sin, cos and tan end the current block (see `Builder.block`).
+of sech2 below 3; special values follow C99 (Annex F). sin, cos and tan end the current block (see `Builder.block`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from .atan import atan, atan2
 from .erfc import erfc
-from .exp import exp, exp2, expm1
+from .exp import exp, exp2, expm1, expm1_slope, gauss
 from .log import log, log1p
 from .pow import powf
 from .roots import rsqrt, sqrt
-from .tanh import erf, tanh
+from .tanh import erf, sech2, tanh
 from .trig import cos, sin, tan
 
 FUNCTIONS: dict[str, Callable[..., str]] = {
@@ -26,10 +26,13 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "exp": exp,
     "exp2": exp2,
     "expm1": expm1,
+    "expm1_slope": expm1_slope,
+    "gauss": gauss,
     "log": log,
     "log1p": log1p,
     "powf": powf,
     "rsqrt": rsqrt,
+    "sech2": sech2,
     "sin": sin,
     "sqrt": sqrt,
     "tan": tan,

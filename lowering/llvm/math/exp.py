@@ -1,4 +1,4 @@
-"""exp, exp2, expm1.
+"""exp, exp2, expm1, its derivative, gauss.
 
 Reduction after Cody & Waite, "Software Manual for the Elementary Functions" (1980): `x = n ln2 + r`, `|r| <= ln2 / 2`, with
 `ln2` in two parts, the first so short that `n * LN2_HIGH` is exact with or without FMA; `n` is rounded by adding
@@ -9,7 +9,7 @@ function", TOMS 1989, uses the same). The polynomials come from `tests/lowering/
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, MANTISSA_BITS, ROUND, at_least, at_most, fabs, horner, power_of_two, replace_where
+from .common import BIAS, MANTISSA_BITS, ROUND, at_least, at_most, fabs, fma_exact, horner, power_of_two, replace_where
 
 LOG2_E = 1.4426950408889634
 LN2 = {
@@ -37,8 +37,10 @@ EXP = {
 # Beyond these exp is 0 or inf, and 2^n still fits the scaling below.
 _LOW = {"float": -104.0, "double": -746.0}
 _HIGH = {"float": 89.0, "double": 710.0}
-# expm1 rounds to -1 from here down.
-_LOW_EXPM1 = {"float": -18.0, "double": -38.0}
+# Half of 2^n is a normal number down to here; expm1 rounds to -1 long before.
+_LOW_EXPM1 = {"float": -86.9, "double": -708.0}
+# exp(-x^2) is 0 from here up, and -x^2 not far below the lowest argument of exp.
+_GAUSS_VANISHES = {"float": 10.2, "double": 27.3}
 
 
 def reduce_ln2(b: Builder, x: str, offset: int, ty: Ty, times: float = 1.0) -> tuple[str, str, str]:
@@ -119,6 +121,23 @@ def expm1(b: Builder, x: str, ty: Ty) -> str:
     `h = x - n LN2_HIGH` is exact, and the rest of the reduction joins the small terms; so the leading sum
     `2^n h + (2^n - 1)` carries nearly the only rounding.
     """
+    scale, h, small = _expm1_parts(b, x, ty)
+    leading = b.fma(scale, h, b.fsub(scale, b.const(0.5, ty), ty), ty)
+    half = b.fma(scale, small, leading, ty)
+    result = b.fadd(half, half, ty)
+    # halving loses a bit of a denormal, and 0 - 0 the sign of zero
+    return replace_where(b, "olt", fabs(b, x, ty), 2.0**-60, x, result, ty)
+
+
+def expm1_slope(b: Builder, x: str, ty: Ty) -> str:
+    """e^x, and 0 below twice the least normal number: LLVM computes what it shares with `expm1` once."""
+    scale, h, small = _expm1_parts(b, x, ty)
+    half = b.fma(scale, small, b.fma(scale, h, scale, ty), ty)
+    return replace_where(b, "olt", x, _LOW_EXPM1[ty.elem], 0.0, b.fadd(half, half, ty), ty)
+
+
+def _expm1_parts(b: Builder, x: str, ty: Ty) -> tuple[str, str, str]:
+    """Half of `2^n`, and two parts of `exp(r) - 1` of which the first is exact."""
     clamped = at_least(b, at_most(b, x, _HIGH[ty.elem], ty), _LOW_EXPM1[ty.elem], ty)
     magic = b.const(ROUND[ty.elem] + BIAS[ty.elem] - 1, ty)
     rounded = b.fma(clamped, b.const(LOG2_E, ty), magic, ty)
@@ -126,10 +145,13 @@ def expm1(b: Builder, x: str, ty: Ty) -> str:
     high, low = (b.const(-part, ty) for part in LN2[ty.elem])
     h, rest = b.fma(n, high, clamped, ty), b.fmul(n, low, ty)
     r = b.fadd(h, rest, ty)
-    small = b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), rest, ty)
-    scale = power_of_two(b, rounded, ty)
-    leading = b.fma(scale, h, b.fsub(scale, b.const(0.5, ty), ty), ty)
-    half = b.fma(scale, small, leading, ty)
-    result = b.fadd(half, half, ty)
-    # halving loses a bit of a denormal, and 0 - 0 the sign of zero
-    return replace_where(b, "olt", fabs(b, x, ty), 2.0**-60, x, result, ty)
+    return power_of_two(b, rounded, ty), h, b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), rest, ty)
+
+
+def gauss(b: Builder, x: str, ty: Ty) -> str:
+    """e^(-x^2): the square is taken with its rounding error, since exp multiplies an absolute error of up to `x^2` ulp."""
+    y = at_most(b, fabs(b, x, ty), _GAUSS_VANISHES[ty.elem], ty)
+    square = b.fmul(y, y, ty)
+    lost = fma_exact(b, y, y, b.fneg(square, ty), ty)
+    rounded, n, r = reduce_ln2(b, b.fneg(square, ty), 2 * BIAS[ty.elem], ty)
+    return scaled(b, exp_of_small(b, b.fsub(r, lost, ty), ty), rounded, n, ty)

@@ -1,5 +1,8 @@
 """tanh: an odd polynomial near zero, `1 - 2 / (exp(2 x) + 1)` beyond, chosen by a select. erf: one formula everywhere.
 
+sech2, the derivative of tanh, is `q (2 - q)` of the same `q = 2 / (exp(2 |x|) + 1)`: nothing cancels where tanh rounds to 1.
+Its first instructions are those of tanh, letter by letter, and LLVM computes them once where both are read.
+
 The form of erf, `erfc(x) = exp(-x - x p(x))` with one polynomial up to where erf rounds to 1, follows N. Juffa's `erff` (public
 forum posts on CUDA's implementation, 2015-2020), who has it away from zero. It serves near zero, too, when what is computed is
 `1 - erfc(x)` without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)) + (1 - 2^n)`, and `n` is 0 there.
@@ -34,7 +37,8 @@ _TANH = {
         5.0823219706208926e-05,
     ),
 }
-_TANH_IS_ONE = {"float": 9.02, "double": 19.1}
+_SECH2_VANISHES = {"float": 44.36142, "double": 354.8913564}
+"""From here on the square of the hyperbolic secant is no normal number."""
 
 # erfc(x) = exp(-x - x p(x)), 0 <= x until erf rounds to 1
 _ERF = {
@@ -82,16 +86,27 @@ _ERF_IS_ONE = {"float": 3.93, "double": 5.93}
 
 def tanh(b: Builder, x: str, ty: Ty) -> str:
     """`1 - 2 / (exp(2 |x|) + 1)` beyond 0.55."""
-    magnitude = fabs(b, x, ty)
-    y = at_most(b, magnitude, _TANH_IS_ONE[ty.elem], ty)
-    rounded, _, r = reduce_ln2(b, y, BIAS[ty.elem], ty, times=2.0)
-    p = exp_of_small(b, r, ty, times=2.0)
-    one = b.const(1.0, ty)
-    quotient = b.fdiv(b.const(2.0, ty), b.fma(p, power_of_two(b, rounded, ty), one, ty), ty)
-    large = b.fsub(one, quotient, ty)
+    magnitude, y, twice = _twice_complement(b, x, ty)
+    large = b.fma(b.const(-0.5, ty), twice, b.const(1.0, ty), ty)
     square = b.fmul(y, y, ty)
     small = b.fma(b.fmul(y, square, ty), horner(b, square, _TANH[ty.elem], ty), y, ty)
     return copysign(b, replace_where(b, "olt", magnitude, 0.55, small, large, ty), x, ty)
+
+
+def sech2(b: Builder, x: str, ty: Ty) -> str:
+    """`1 / cosh(x)^2`, 0 where that is no normal number."""
+    magnitude, _, twice = _twice_complement(b, x, ty)
+    slope = b.fma(b.fmul(twice, b.const(-0.25, ty), ty), twice, twice, ty)
+    return replace_where(b, "ogt", magnitude, _SECH2_VANISHES[ty.elem], 0.0, slope, ty)
+
+
+def _twice_complement(b: Builder, x: str, ty: Ty) -> tuple[str, str, str]:
+    """`|x|`, the same up to where sech2 vanishes, and `2 (1 - tanh(|x|))` of that: twice, which is a normal number."""
+    magnitude = fabs(b, x, ty)
+    y = at_most(b, magnitude, _SECH2_VANISHES[ty.elem], ty)
+    rounded, _, r = reduce_ln2(b, y, BIAS[ty.elem] - 1, ty, times=2.0)  # half of exp(2 y) is finite
+    half = b.fma(exp_of_small(b, r, ty, times=2.0), power_of_two(b, rounded, ty), b.const(0.5, ty), ty)
+    return magnitude, y, b.fdiv(b.const(2.0, ty), half, ty)
 
 
 def erf(b: Builder, x: str, ty: Ty) -> str:

@@ -101,7 +101,14 @@ def compiled(
 
 def exact(name: str, *operands: np.ndarray, precision: int = 160) -> tuple[np.ndarray, np.ndarray]:
     """`high + low` is the value of the function at finite points where it is finite."""
-    special = {"rsqrt": lambda x: 1 / mpmath.sqrt(x), "exp2": lambda x: mpmath.power(2, x), "powf": mpmath.power}
+    special = {
+        "exp2": lambda x: mpmath.power(2, x),
+        "expm1_slope": mpmath.exp,
+        "gauss": lambda x: mpmath.exp(-x * x),
+        "powf": mpmath.power,
+        "rsqrt": lambda x: 1 / mpmath.sqrt(x),
+        "sech2": lambda x: mpmath.sech(x) ** 2,
+    }
     function = special.get(name) or getattr(mpmath, name)
     high, low = np.empty(len(operands[0])), np.empty(len(operands[0]))
     with mpmath.workprec(precision):

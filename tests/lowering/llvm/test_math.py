@@ -1,4 +1,4 @@
-"""Elementary functions against mpmath: at most 2 ulp everywhere, special values, any number of lanes, with and without FMA."""
+"""Elementary functions against mpmath: at most 2 ulp (or `BOUND`), limits, any number of lanes, with and without FMA."""
 
 from __future__ import annotations
 
@@ -29,12 +29,19 @@ CRITICAL = {
     "exp": [0.34657, -0.34657, 1e-3, 88.7228, -87.3365, -103.97, 709.7827, -708.396, -745.13],
     "exp2": [0.5, -0.5, 1.5, -126, -149, 127.99, -1022, -1074, 1023.99],
     "expm1": [0.34657, -0.34657, 1.0397, -0.6931, 1e-8, -17.3, -37.0, 88.7228, 709.7827],
+    "expm1_slope": [0.34657, -0.34657, 1.0397, -0.6931, -86.9, 88.7228, -708.0, 709.7827],
+    "gauss": [0.58, 0.59, 1.0, 9.34, 10.19, 26.6, 27.29, 1e-3],
     "log": [0.5, 0.70710678, 1.0, 1.41421356, 2.0, 1e-38],
     "log1p": [-0.5, -0.29289, 0.41421, 1e-8, -0.999999, 1.0],
+    "sech2": [0.17, 0.55, 0.1, 9.0, 19.0, 44.36, 354.89],
     "tanh": [0.55, 0.1, 9.0, 19.0],
 }
+# the derivative of tanh, at hardly any cost beside it: an exponential, a sum, a quotient and a product
+BOUND = {"sech2": 3}
 # results beyond these arguments overflow
-LIMIT = {"exp": (88.72, 709.78), "expm1": (88.72, 709.78), "exp2": (127.99, 1023.99)}
+LIMIT = {"exp": (88.72, 709.78), "expm1": (88.72, 709.78), "expm1_slope": (88.72, 709.78), "exp2": (127.99, 1023.99)}
+# results below these sizes, or beyond these arguments, are 0
+FLUSHED = {"expm1_slope": ((-86.9, -708.0), 2), "sech2": ((44.36, 354.89), 1)}
 
 
 def unary_points(name: str, dtype: np.dtype) -> np.ndarray:
@@ -47,7 +54,8 @@ def unary_points(name: str, dtype: np.dtype) -> np.ndarray:
         if dtype == F64:  # the double nearest to a multiple of pi / 2 (Muller et al., Handbook, ch. 11), the largest one
             parts.append(np.array([6381956970095103 * 2.0**797, np.finfo(F64).max]))
     else:
-        span = {"tanh": 22, "erf": 7, "erfc": 11 if dtype == F32 else 28}.get(
+        end = 11 if dtype == F32 else 28
+        span = {"tanh": 22, "erf": 7, "erfc": end, "gauss": end, "sech2": 45 if dtype == F32 else 360}.get(
             name, 50 if name not in LIMIT else 160 if dtype == F32 else 1100
         )
         parts = [rng.uniform(-span, span, 1200), rng.uniform(-1.5, 1.5, 1200), 2.0 ** rng.uniform(-30, 5, 800)]
@@ -57,7 +65,10 @@ def unary_points(name: str, dtype: np.dtype) -> np.ndarray:
         x = np.abs(x[x != 0])
     if name == "log1p":
         x = x[x > -1]
-    if name == "erfc":
+    if name in FLUSHED:
+        end = FLUSHED[name][0][dtype == F64]
+        x = x[np.abs(x.astype(F64)) <= end] if end > 0 else x[x >= end]
+    if name in ("erfc", "gauss"):
         x = np.clip(x, -30, 30)  # beyond, what it vanishes to has exponents that Python's floats cannot be made of
     if name in LIMIT:
         x = np.clip(x, -2000, LIMIT[name][dtype == F64]).astype(dtype)
@@ -108,7 +119,7 @@ def test_within_two_ulp(name: str, dtype: np.dtype):
         errors = ulp_errors(got, high, low)
         at = int(np.argmax(errors))
         worst.append(float(errors[at]))
-        assert errors[at] <= 2, (lanes, has_fma, [float(p[at]) for p in points], float(got[at]), high[at])
+        assert errors[at] <= BOUND.get(name, 2), (lanes, has_fma, [float(p[at]) for p in points], float(got[at]), high[at])
     print(f"{name} {dtype}: {max(worst[:4]):.2f} ulp, {worst[4]:.2f} without FMA, at {len(high)} points")
 
 
@@ -128,7 +139,7 @@ def test_target_without_fma(name: str):
     for dtype in (F32, F64):
         points, high, low = points_and_values(name, dtype)
         got = compiled(name, ELEM[dtype], 4, False, "generic")(*points)
-        assert ulp_errors(got, high, low).max() <= 2
+        assert ulp_errors(got, high, low).max() <= BOUND.get(name, 2)
 
 
 SPECIAL = {
@@ -139,12 +150,15 @@ SPECIAL = {
     "exp": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e30, INF), (-1e30, 0.0)],
     "exp2": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e30, INF), (-1e30, 0.0), (5.0, 32.0), (-3.0, 0.125)],
     "expm1": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1.0), (1e30, INF), (-1e30, -1.0)],
+    "expm1_slope": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, 0.0), (1e30, INF), (-1e30, 0.0)],
+    "gauss": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (1e30, 0.0), (-1e30, 0.0)],
     "log": [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (INF, INF), (-INF, NAN), (-1.0, NAN), (-1e-40, NAN)],
     "log1p": [(0.0, 0.0), (-0.0, -0.0), (-1.0, -INF), (INF, INF), (-INF, NAN), (-1.5, NAN)],
     "rsqrt": [(0.0, INF), (-0.0, -INF), (INF, 0.0), (-INF, NAN), (-1.0, NAN), (4.0, 0.5)],
     "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
     "sqrt": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, NAN), (-1.0, NAN), (4.0, 2.0)],
     "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "sech2": [(0.0, 1.0), (-0.0, 1.0), (INF, 0.0), (-INF, 0.0), (1e30, 0.0), (-1e30, 0.0), (1e-30, 1.0)],
     "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (1e30, 1.0), (-1e30, -1.0)],
 }
 ODD_AND_FLAT_AT_ZERO = ("atan", "expm1", "log1p", "sin", "tan", "tanh")
@@ -220,6 +234,8 @@ def sweep(name: str, bits: np.ndarray) -> float:
     errors = ulp_errors(compiled(name, "float", 8)(x), wide, np.zeros(1))
     overflows = np.abs(wide) > np.finfo(F32).max
     assert np.isnan(errors).sum() == 0
+    if name in FLUSHED:
+        overflows |= wide < FLUSHED[name][1] * np.finfo(F32).smallest_normal
     return float(errors[~overflows].max(initial=0))
 
 
@@ -227,7 +243,7 @@ def sweep(name: str, bits: np.ndarray) -> float:
 def test_sweep_f32(name: str):
     worst = sweep(name, np.arange(0, 2**32, 2039))
     print(f"{name} float32: {worst:.2f} ulp at 2 million bit patterns")
-    assert worst <= 2
+    assert worst <= BOUND.get(name, 2)
 
 
 @pytest.mark.slow
@@ -236,15 +252,18 @@ def test_sweep_f32(name: str):
 def test_all_f32(name: str):
     worst = max(sweep(name, np.arange(start, start + 2**22)) for start in range(0, 2**32, 2**22))
     print(f"{name} float32: {worst:.3f} ulp at all bit patterns")
-    assert worst <= 2
+    assert worst <= BOUND.get(name, 2)
 
 
 # A kernel inlines these, and LLVM's time grows with their number.
 BUDGET = {
     "exp": 29,
     "expm1": 30,
+    "expm1_slope": 30,
+    "gauss": 32,
     "log": 36,
     "log1p": 44,
+    "sech2": 30,
     "tanh": 45,
     "erf": 50,
     "erfc": 90,
