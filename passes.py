@@ -22,13 +22,15 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass, get_pass_option_infos
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.arg_spec import ArgSpec
+from xdsl.utils.exceptions import DiagnosticException
 
-from . import extensions
+from . import extensions, pass_text
 from .dialects.host_functions import require_single_blocks
 from .errors import ExtensionError, InternalError, LaminaError, about, placed
+from .pass_text import Element
 
 FOLDERS = ("transforms", "lowering", "lowering/schedule")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
@@ -127,6 +129,11 @@ def all_names() -> list[str]:
     return known + sorted(set(_xdsl_passes()) - set(known))
 
 
+def exists(name: str) -> bool:
+    """Whether there is a pass of a name."""
+    return name in our_passes() or name in registered_passes() or name in _xdsl_passes()
+
+
 def find_pass(name: str) -> type[ModulePass]:
     """The class of a pass.
 
@@ -160,8 +167,8 @@ def _from_spec(spec: ArgSpec) -> ModulePass:
     known = {field.name for field in dataclasses.fields(cls)} - {"name"}
     for option in spec.parameters:
         if option not in known:
-            have = ", ".join(sorted(known)) or "none"
-            raise UnknownPassError(f"pass '{spec.name}' has no option '{option}', it has: {have}")
+            have = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
+            raise UnknownPassError(f"pass '{spec.name}' has no option '{option.replace('_', '-')}', it has: {have}")
     try:
         return cls.from_spec(spec)
     except Exception as error:
@@ -170,18 +177,40 @@ def _from_spec(spec: ArgSpec) -> ModulePass:
 
 
 def parse_passes(text: str) -> list[ModulePass]:
-    """The passes of a pipeline text, `a,b{x=1 names=p,q}`.
+    """The passes of a pipeline text, `a,b{x=1 names=p,q}`, which may stand in `builtin.module(...)`.
 
     Raises:
-        UnknownPassError: the text is malformed, or names a pass or option that does not exist.
+        UnknownPassError: the text is malformed, names a pass or option that does not exist, or has other anchors, which
+            `pass_manager.py` runs.
+    """
+    elements = parse_elements(text)
+    if len(elements) == 1 and elements[0].name == "builtin.module" and elements[0].inner is not None:
+        elements = list(elements[0].inner)
+    for element in elements:
+        if element.inner is not None:
+            raise UnknownPassError(f"passes for each '{element.name}' need lamina.pass_manager.parse_pipeline")
+    return [pass_of(element) for element in elements]
+
+
+def parse_elements(text: str) -> list[Element]:
+    """The elements of a pipeline text, as `pass_text.parse`.
+
+    Raises:
+        UnknownPassError: the text is malformed.
     """
     try:
-        specs = list(parse_pipeline(text))
-    except ArgSpecParseError as error:
-        raise UnknownPassError(f"pass pipeline '{text}': {str(error).strip().splitlines()[-1].strip()}") from None
-    except Exception as error:
-        raise UnknownPassError(f"pass pipeline '{text}': {_first_line(error)}") from None
-    return [_from_spec(spec) for spec in specs]
+        return pass_text.parse(text)
+    except pass_text.PipelineTextError as error:
+        raise UnknownPassError(str(error)) from None
+
+
+def pass_of(element: Element) -> ModulePass:
+    """The pass that an element of a pipeline text stands for.
+
+    Raises:
+        UnknownPassError: it does not exist, or has no such options.
+    """
+    return _from_spec(ArgSpec(element.name, element.options))
 
 
 def run_passes(
@@ -241,8 +270,8 @@ def _is_ours(one: ModulePass) -> bool:
     return type(one).__module__.startswith(f"{__package__}.")
 
 
-def check(module: ModuleOp, what: str) -> None:
-    """Verify a module that the compiler made: an error is ours."""
+def check(module: Operation, what: str) -> None:
+    """Verify a module, or an op in one, that the compiler made: an error is ours."""
     from .dialects.dominance import errors_in
 
     for invalid in errors_in(module):

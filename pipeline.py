@@ -207,10 +207,12 @@ def run_to(
     ctx: Context | None = None,
     each: Any = None,
     *,
+    before: Any = None,
     tuned: bool = False,
     scheduled: Callable[[KernelOp], None] | None = None,
 ) -> None:
-    """Bring a module to a phase, in place, for the target that it names. `each(step, module)` is called after every step.
+    """Bring a module to a phase, in place, for the target that it names. `each(step, module)` is called after every step,
+    `before(step, module)` before it.
 
     With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others. `scheduled` is
     told of each kernel once it is scheduled, before the next one is.
@@ -224,6 +226,8 @@ def run_to(
     ctx = ctx or _context()
     require_single_blocks(module)
     for step in list(steps_to(module, goal)):
+        if before is not None:
+            before(step, module)
         if tuned and step.module == _AUTO:
             replay_tuned(module)
         with about(module):

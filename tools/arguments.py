@@ -23,18 +23,83 @@ class UsageError(Exception):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the option that was probably meant."""
+    """Options as LLVM's tools read them; says what is wrong in one line, with the option that was probably meant.
+
+    One dash or two, `--flag=false` for a flag that is true or false, and the value of an option whose value may be missing only
+    behind `=`, so that no option takes the name of the input for its value.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, allow_abbrev=False, **kwargs)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        return super().parse_args(self._spelled_out(sys.argv[1:] if args is None else list(args)), namespace)
+
+    def other_option(self, name: str, value: str | None) -> bool:
+        """Take an option that was not declared, if it is one; `name` is without dashes."""
+        return False
+
+    def other_names(self) -> list[str]:
+        """The names that `other_option` takes, for messages."""
+        return []
+
+    def _spelled_out(self, args: list[str]) -> list[str]:
+        """Arguments as argparse reads them without guessing: `--name`, or `--name=value`."""
+        known = {option.lstrip("-"): (option, action) for action in self._actions for option in action.option_strings}
+        found: list[str] = []
+        rest = iter(args)
+        for arg in rest:
+            if arg == "--":
+                return [*found, arg, *rest]
+            if not re.match(r"--?[A-Za-z]", arg):
+                found.append(arg)
+                continue
+            given, equals, value = arg.partition("=")
+            option, action = known.get(given.lstrip("-"), (given, None))
+            if action is None:
+                if not self.other_option(given.lstrip("-"), value if equals else None):
+                    self._unknown(given)
+            elif action.nargs == 0:
+                found += self._flag(option, action, value if equals else None)
+            elif action.nargs == "?":
+                found.append(f"{option}={value if equals else action.const}")
+            elif action.nargs is None:
+                taken = value if equals else next(rest, None)
+                if taken is None:
+                    self.error(f"option {option} needs a value")
+                found.append(f"{option}={taken}")
+            else:
+                found.append(arg)
+        return found
+
+    def _flag(self, option: str, action: argparse.Action, value: str | None) -> list[str]:
+        if value is None or truth(value) is True:
+            return [option]
+        if truth(value) is None or action.const is not True:
+            self.error(f"option {option} takes no value, got {value}")
+        return []
+
+    def _unknown(self, given: str) -> NoReturn:
+        options = {option.lstrip("-"): option for action in self._actions for option in action.option_strings}
+        options |= {name: f"--{name}" for name in self.other_names()}
+        close = difflib.get_close_matches(given.lstrip("-"), options, 1)
+        self.error(f"unknown option {given}" + (f", did you mean {options[close[0]]}?" if close else "; --help shows all"))
+
     def error(self, message: str) -> NoReturn:
-        found = re.match(r"unrecognized arguments: (-\S+)", message)
-        if found:
-            options = [option for action in self._actions for option in action.option_strings]
-            close = difflib.get_close_matches(found[1].partition("=")[0], options, 1)
-            message = f"unknown option {found[1]}" + (f", did you mean {close[0]}?" if close else "; --help shows all")
         raise UsageError(message)
+
+
+def truth(text: str) -> bool | None:
+    """What a text says of a flag, in the words of LLVM's options; None if it is none of them."""
+    return {"true": True, "1": True, "": True, "false": False, "0": False}.get(text.lower())
+
+
+def boolean(text: str) -> bool:
+    """The value of an option that is true or false; a converter for argparse with `nargs="?", const="true"`."""
+    found = truth(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"expected true or false, got {text}")
+    return found
 
 
 class _Import(argparse.Action):

@@ -60,8 +60,8 @@ def _regex(text: str, has_patterns: bool) -> str:
     return "".join(part if k % 2 else re.escape(part) for k, part in enumerate(parts))
 
 
-def mismatches(text: str, name: str, found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What was reported but not expected, and what was expected but not reported."""
+def mismatches(text: str, name: str, found: Sequence[Diagnostic], *, only_expected: bool = False) -> list[Diagnostic]:
+    """What was reported but not expected, and what was expected but not reported; or, with `only_expected`, the latter."""
     open_ = list(expectations(text, name))
     wrong: list[Diagnostic] = []
     for diagnostic in [one for top in found for one in (top, *top.notes)]:
@@ -70,9 +70,11 @@ def mismatches(text: str, name: str, found: Sequence[Diagnostic]) -> list[Diagno
                 open_.remove(expectation)
                 break
         else:
+            if only_expected:
+                continue
             if diagnostic.severity == "error" or any(e.severity == diagnostic.severity for e in open_):
                 wrong.append(
                     Diagnostic("error", f"unexpected {diagnostic.severity}: {diagnostic.message}", diagnostic.location)
                 )
-    wrong += [Diagnostic("error", f'expected {one.severity} "{one.text}" was not reported', one.comment) for one in open_]
+    wrong += [Diagnostic("error", f'expected {one.severity} "{one.text}" was not produced', one.comment) for one in open_]
     return wrong

@@ -6,12 +6,16 @@
 // RUN: not lamina-opt %s --print-ir-aftr-all 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: lamina-opt --list-passes | filecheck %s --check-prefix=LIST
 
-// AFTER:      // IR after canonicalize:
+// AFTER:      // -----// IR Dump After Canonicalizer (canonicalize) //----- //
 // AFTER:      @f
-// AFTER:      seconds  share  pass
-// AFTER:      canonicalize
-// AFTER-NEXT: cse
-// AFTER-NEXT: total
+// AFTER:      ... Execution time report ...
+// AFTER:      ----Wall Time----  ----Name----
+// AFTER-NEXT: Parser
+// AFTER-NEXT: Canonicalizer
+// AFTER-NEXT: CSE
+// AFTER-NEXT: Output
+// AFTER-NEXT: Rest
+// AFTER-NEXT: Total
 
 /// Locations are those of the input.
 // LOC:      arith.addf %x, %x : f32 loc("{{.*}}lamina-opt.mlir":{{[0-9]+}}:3)
@@ -22,7 +26,7 @@
 // UNKNOWN:  lamina-opt: error: unknown pass 'canonicalise', did you mean canonicalize
 // MISSING:  lamina-opt: error: no file
 // OPTION:   lamina-opt: error: unknown option --print-ir-aftr-all, did you mean --print-ir-after-all?
-// LIST:     graph-fuse {{.*}}Group ops
+// LIST:     --graph-fuse {{.*}}Group ops
 
 func.func @f(%x: f32) -> f32 {
   %y = arith.addf %x, %x : f32

@@ -33,9 +33,9 @@ MAY_IMPORT = {
     "errors": set(),
     "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
-    "dialects": {"extensions", "errors"},
+    "dialects": {"debug_counters", "extensions", "errors"},
     "codegen": {"extensions", "errors", "runtime"},  # an executable is machine code with its signature
-    "transforms": {"dialects", "errors"},
+    "transforms": {"debug_counters", "dialects", "errors"},
     # what a composite stands for is fused again where its own loops cannot be built
     "lowering": {
         "dialects",
@@ -43,6 +43,7 @@ MAY_IMPORT = {
         "codegen.targets",
         "codegen.text",
         "diagnostics",  # positions in source files
+        "debug_counters",
         "errors",
         "transforms.graph_collapse_dims",
         "transforms.graph_decompose",
@@ -50,7 +51,10 @@ MAY_IMPORT = {
         "transforms.graph_name_sizes",  # what reads sizes finds no `?`, wherever a module comes from
     },
     "diagnostics": {"errors"},
-    "passes": {"extensions", "dialects", "errors", "transforms", "lowering"},
+    "debug_counters": set(),
+    "pass_text": {"errors"},
+    "passes": {"pass_text", "extensions", "dialects", "errors", "transforms", "lowering"},
+    "pass_manager": {"pass_text", "passes", "errors"},
     "replay": {"passes", "dialects", "lowering", "codegen", "errors"},
     "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes", "replay"},
     "written_kernels": {"pipeline", "replay", "dialects", "lowering", "codegen", "runtime", "errors"},
@@ -90,8 +94,11 @@ MAY_IMPORT = {
     "tools": {
         "debugging",
         "explorer",
+        "debug_counters",
         "pipeline",
         "written_kernels",
+        "pass_manager",
+        "pass_text",
         "passes",
         "frontend",
         "dialects",

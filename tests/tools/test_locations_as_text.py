@@ -9,7 +9,7 @@ import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
 from lamina.dialects.parsing import parse_module
-from lamina.tools.lamina_opt import split
+from lamina.tools.opt.driver import split
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError

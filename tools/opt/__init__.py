@@ -1,0 +1,1 @@
+"""lamina-opt, one file for each group of options; `groups.py` lists them, `driver.py` runs them."""

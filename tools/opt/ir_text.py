@@ -1,0 +1,226 @@
+"""IR as text, in the ways that mlir-opt's options of the printer ask for."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import StringIO
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    CallSiteLoc,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    FusedLoc,
+    LocationAttr,
+    ModuleOp,
+    NameLoc,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
+
+_UNUSED = "unused"
+
+
+def add_options(add: Callable[..., Any]) -> None:
+    """The options that say how IR is printed, wherever it is."""
+    add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="print in generic syntax")
+    add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="print locations")
+    add("--mlir-pretty-debuginfo", action="store_true", help="print locations for people, as file:line:column")
+    add("--mlir-print-local-scope", action="store_true", help="print locations and types where they are used (always so here)")
+    add("--mlir-print-value-users", action="store_true", help="say behind each op who uses its results")
+    add("--mlir-print-skip-regions", action="store_true", help="print {...} for regions")
+    add("--mlir-print-unique-ssa-ids", action="store_true", help="no name of a value is used twice, in no two functions")
+    add("--mlir-use-nameloc-as-prefix", action="store_true", help='call a value as its location does, loc("name")')
+    add("--mlir-elide-elementsattrs-if-larger", type=int, metavar="N", help="leave out constants of more than N elements")
+    add("--mlir-print-elementsattrs-with-hex-if-larger", type=int, metavar="N", help="print those as hexadecimal digits")
+    add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N", help="leave out resources of more than N characters")
+
+
+class IrText:
+    """Prints ops as the options say."""
+
+    def __init__(self, options: Namespace, ctx: Context) -> None:
+        self.options, self.ctx = options, ctx
+
+    def of(self, op: Operation) -> str:
+        """An op as text, without a line break at the end."""
+        return self._printed(op)[0]
+
+    def of_module(self, module: ModuleOp) -> str:
+        """A module as the output of the tool, with the resources it needs."""
+        text, printer = self._printed(module)
+        with printer.captured() as stream:
+            printer.print_metadata(self.ctx.loaded_dialects)
+        return text + stream.getvalue() + "\n"
+
+    def _printed(self, op: Operation) -> tuple[str, OptPrinter]:
+        stream = StringIO()
+        printer = OptPrinter(stream, self.options)
+        printer.print_op(op)
+        return stream.getvalue(), printer
+
+
+class OptPrinter(Printer):
+    """xDSL's printer with mlir-opt's options."""
+
+    stream: StringIO
+
+    def __init__(self, stream: StringIO, options: Namespace) -> None:
+        super().__init__(
+            stream,
+            print_generic_format=options.mlir_print_op_generic,
+            print_debuginfo=options.mlir_print_debuginfo,
+        )
+        self.options = options
+        self.elided_above = options.mlir_elide_elementsattrs_if_larger
+        self.hex_above = options.mlir_print_elementsattrs_with_hex_if_larger
+        self._ids: dict[Operation, str] = {}
+        if self.elided_above is None and self.hex_above is None and not options.mlir_pretty_debuginfo:
+            self.print_attribute = super().print_attribute  # the most frequent call
+
+    @contextmanager
+    def captured(self) -> Iterator[StringIO]:
+        """Print into a stream of its own."""
+        stream, self.stream = self.stream, StringIO()
+        try:
+            yield self.stream
+        finally:
+            self.stream = stream
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if "\n" in text:
+            super().print_string(text, indent=indent)
+        else:  # without the cost of `print`
+            self._current_column += len(text)
+            self.stream.write(text)
+
+    # -- attributes ------------------------------------------------------------------------------------------------------
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, LocationAttr) and self.options.mlir_pretty_debuginfo:
+            self.print_string(_pretty(attribute))
+        elif isinstance(attribute, DenseIntOrFPElementsAttr) and self._is_special(attribute):
+            pass
+        else:
+            super().print_attribute(attribute)
+
+    def _is_special(self, attribute: DenseIntOrFPElementsAttr) -> bool:
+        """Print a large constant as the options say; whether they do."""
+        size = attribute.get_element_type().compile_time_size
+        count = len(attribute.data.data) // size
+        if attribute.is_splat():
+            return False
+        if self.elided_above is not None and count > self.elided_above:
+            text = "dense_resource<__elided__>"
+        elif self.hex_above is not None and self.hex_above >= 0 and count > self.hex_above:
+            text = f'dense<"0x{attribute.data.data.hex().upper()}">'
+        else:
+            return False
+        self.print_string(f"{text} : ")
+        self.print_attribute(attribute.type)
+        return True
+
+    # -- names -----------------------------------------------------------------------------------------------------------
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        if self.options.mlir_use_nameloc_as_prefix and value not in self._ssa_values:
+            location: Any = getattr(value if isinstance(value, BlockArgument) else value.owner, "location", None)
+            name = location.desc.data if isinstance(location, NameLoc) else ""
+            if SSAValue.is_valid_name(name):
+                value.name_hint = name
+        return super().print_ssa_value(value)
+
+    def exit_scope(self) -> None:
+        if not self.options.mlir_print_unique_ssa_ids:
+            return super().exit_scope()
+        for stack in (self._next_valid_name_id, self._next_valid_block_id, self._ssa_names, self._block_names):
+            last: Any = stack.pop()
+            stack[-1] = last
+
+    # -- regions, users --------------------------------------------------------------------------------------------------
+
+    def print_region(self, region: Region, *args: Any, **kwargs: Any) -> None:
+        if self.options.mlir_print_skip_regions:
+            self.print_string("{...}")
+        else:
+            super().print_region(region, *args, **kwargs)
+
+    def print_block(self, block: Block, print_block_args: bool = True, print_block_terminator: bool = True) -> None:
+        if not self.options.mlir_print_value_users:
+            return super().print_block(block, print_block_args, print_block_terminator)
+        if print_block_args:
+            self._print_new_line()
+            if block not in self._blocks:
+                self._populate_block_name(block)
+            self.print_block_name(block)
+            if block.args:
+                with self.in_parens():
+                    self.print_list(block.args, self.print_block_argument)
+            self.print_string(":")
+        with self.indented():
+            for argument in block.args:
+                if (users := self._users(argument)) != _UNUSED:
+                    self._print_new_line()
+                    self.print_string(f"// {self._name(argument)} is used by {users}")
+            for op in block.ops:
+                if print_block_terminator or not op.has_trait(IsTerminator, value_if_unregistered=False):
+                    self._print_new_line()
+                    self.print_op(op)
+
+    def print_op(self, op: Operation) -> None:
+        super().print_op(op)
+        if self.options.mlir_print_value_users and not isinstance(op, ModuleOp):
+            if not op.results and not op.regions:
+                self.print_string(f" // id: {self._id(op)}")
+            elif len(op.results) == 1:
+                users = self._users(op.results[0])
+                self.print_string(f" // {users}" if users == _UNUSED else f" // {_user_word(users)}: {users}")
+            elif op.results:
+                self.print_string(" // users: " + ", ".join(f"({self._users(result)})" for result in op.results))
+
+    def _users(self, value: SSAValue) -> str:
+        users: Iterable[Operation] = dict.fromkeys(use.operation for use in value.uses)
+        return ", ".join(self._id(user) for user in users) or _UNUSED
+
+    def _id(self, op: Operation) -> str:
+        """What comments call an op: its results, or a number that no value has."""
+        if op.results:
+            return ", ".join(self._name(result) for result in op.results)
+        if op not in self._ids:
+            self._ids[op] = f"%{self._get_new_valid_name_id()}"
+        return self._ids[op]
+
+    def _name(self, value: SSAValue) -> str:
+        with self.captured() as stream:
+            self.print_ssa_value(value)
+        return stream.getvalue()
+
+
+def _user_word(users: str) -> str:
+    return "users" if "," in users else "user"
+
+
+def _pretty(location: Any) -> str:
+    """A location for people."""
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}:{location.column.data}"
+    if isinstance(location, UnknownLoc):
+        return "[unknown]"
+    if isinstance(location, NameLoc):
+        inner = location.location
+        return f'"{location.desc.data}"' + (f"({_pretty(inner)})" if isinstance(inner, LocationAttr) else "")
+    if isinstance(location, FusedLoc):
+        return "[" + ", ".join(map(_pretty, _parts(location))) + "]"
+    if isinstance(location, CallSiteLoc):
+        return f"{_pretty(location.callee)} at {_pretty(location.caller)}"
+    return str(location)
+
+
+def _parts(location: FusedLoc) -> Iterable[Any]:
+    parts: Any = location.locations
+    return parts.data
