@@ -53,13 +53,22 @@ def count_of(loop: ForOp) -> int | None:
 
 
 class _Values:
-    """What a loop computes in each iteration, by keys that are equal where the computations are; and what it costs."""
+    """What a loop computes in each iteration, by numbers that are equal where the computations are; and what it costs.
 
-    def __init__(self, loop: ForOp, written: set[SSAValue]):
-        self.keys: dict[SSAValue, Hashable] = {loop.index: "index"}
+    Two loops are compared by numbering them with one table. A key holds the numbers of its operands and not their keys: keys
+    that held keys would be hashed as trees, which double with every value that is used twice.
+
+    Attributes:
+        numbers: the number of each value that the table knows.
+        costs: how many operations a value takes, those of its operands included.
+    """
+
+    def __init__(self, loop: ForOp, written: set[SSAValue], table: dict[Hashable, int]):
+        self.numbers: dict[SSAValue, int] = {}
         self.costs: dict[SSAValue, float] = {}
-        inside = loop.body.block
-        for op in inside.ops:
+        self._table, self._inside = table, loop.body.block
+        self._define(loop.index, "index")
+        for op in loop.body.block.ops:
             if isinstance(op, LoadOp):
                 if op.lanes != 1 or op.mask is not None or op.buffer in written:
                     continue
@@ -68,15 +77,20 @@ class _Values:
                 given = (op.name, tuple(sorted(op.properties.items(), key=lambda item: item[0])))
             else:
                 continue
-            operands = [self._key(operand, inside) for operand in op.operands]
+            operands = [self._number(operand) for operand in op.operands]
             if None not in operands:
-                self.keys[op.results[0]] = (given, op.results[0].type, *operands)
-                self.costs[op.results[0]] = weight(op) + sum(self.costs.get(o, 0) for o in dict.fromkeys(op.operands))
+                self._define(op.results[0], (given, op.results[0].type, *operands))
+                self.costs[op.results[0]] = float(weight(op)) + sum(self.costs.get(o, 0) for o in dict.fromkeys(op.operands))
 
-    def _key(self, value: SSAValue, inside: Block) -> Hashable:
+    def _define(self, value: SSAValue, key: Hashable) -> None:
+        self.numbers[value] = self._table.setdefault(key, len(self._table))
+
+    def _number(self, value: SSAValue) -> int | None:
         """None for what the body computes otherwise, or a loop in it."""
         block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-        return self.keys.get(value) if block is inside else value
+        if block is self._inside:
+            return self.numbers.get(value)
+        return self._table.setdefault(value, len(self._table))
 
 
 def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAValue, SSAValue]]:
@@ -86,9 +100,10 @@ def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAVal
     while op is not None:
         written.update(inner.buffer for inner in ops_in(op, StoreOp, ScatterOp))
         op = op.next_op if op is not second else None
-    before, after = _Values(first, written), _Values(second, written)
-    by_key = {key: value for value, key in before.keys.items()}
-    common = {value: by_key[key] for value, key in after.keys.items() if key in by_key and value in after.costs}
+    table: dict[Hashable, int] = {}
+    before, after = _Values(first, written, table), _Values(second, written, table)
+    by_number = {number: value for value, number in before.numbers.items()}
+    common = {value: by_number[n] for value, n in after.numbers.items() if n in by_number and value in after.costs}
     return [
         (mine, value)
         for value, mine in common.items()
