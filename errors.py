@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _signal  # pyright: ignore[reportMissingImports]  # `signal` wraps it in enumerations: 100 us here instead of 2
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -120,6 +123,47 @@ def about(op: object) -> Iterator[None]:
     except Exception as error:
         placed(error, op)
         raise
+
+
+def is_interruption(error: BaseException, timeouts: bool = True) -> bool:
+    """Whether an exception stops what the process does, where another one says that what it did was wrong.
+
+    Whoever has another way where something fails asks this first, since the other way would take as long, or as much memory,
+    and a time limit is raised once: exceptions that are no `Exception`, as KeyboardInterrupt, exhausted memory, and whatever a
+    handler of a signal raises, of any class.
+
+    Args:
+        error: what was caught.
+        timeouts: whether every TimeoutError is one: not where it may be what the user's program raises itself.
+
+    >>> is_interruption(MemoryError()), is_interruption(KeyboardInterrupt()), is_interruption(ValueError())
+    (True, True, False)
+    """
+    if isinstance(error, MemoryError) or not isinstance(error, Exception) or (timeouts and isinstance(error, TimeoutError)):
+        return True
+    handlers = {_code_of(_signal.getsignal(number)) for number in range(1, _signal.NSIG)} - {None}
+    if not handlers:
+        return False
+    raised: BaseException | None = error
+    while raised is not None:
+        at = raised.__traceback__
+        while at is not None:
+            if at.tb_frame.f_code in handlers:
+                return True
+            at = at.tb_next
+        raised = raised.__cause__
+    return False
+
+
+def _code_of(handler: object) -> CodeType | None:
+    """The code that a handler of a signal runs, if it is Python's."""
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    handler = getattr(handler, "__func__", handler)
+    code = getattr(handler, "__code__", None)
+    if code is None and callable(handler):
+        code = getattr(type(handler).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 class GraphBreakError(LaminaError):

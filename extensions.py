@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 
-from .errors import ExtensionError
+from .errors import ExtensionError, is_interruption
 
 GROUP = "lamina.extensions"
 """Entry points of installed packages that are extensions: each names a module that registers when it is imported."""
@@ -87,6 +87,8 @@ def load() -> None:
             try:
                 point.load()
             except Exception as error:
+                if is_interruption(error):
+                    raise
                 package = point.dist.name if point.dist is not None else "unknown"
                 text = f"extension '{point.name}' of package '{package}' is left out: {type(error).__name__}: {error}"
                 warnings.warn(text, RuntimeWarning, stacklevel=2)

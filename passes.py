@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
 from .dialects.host_functions import require_single_blocks
-from .errors import ExtensionError, InternalError, LaminaError, about, placed
+from .errors import ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
 
 FOLDERS = ("transforms", "lowering", "lowering/schedule")
@@ -252,9 +252,11 @@ def run_pass(
             if _is_ours(one):
                 require_single_blocks(module)
             one.apply(ctx, module)
-    except (LaminaError, DiagnosticException, InternalError, RecursionError, MemoryError):
+    except (LaminaError, DiagnosticException, InternalError, RecursionError):
         raise
     except Exception as error:
+        if is_interruption(error):
+            raise
         fault = InternalError(f"pass '{one.name}' failed: {type(error).__name__}: {_first_line(error)}")
         raise placed(fault, getattr(error, "op", module)) from error
     seconds = time.perf_counter() - start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from .errors import CompileError, LaminaError
+from .errors import CompileError, LaminaError, is_interruption
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -47,9 +47,9 @@ def replay_tuned(module: ModuleOp) -> None:
         scheduled = kernel.clone()
         try:
             replay(scheduled, steps)
-        except MemoryError:
-            raise
         except Exception as error:
+            if is_interruption(error):
+                raise
             record(Fallback(kernel.sym_name.data, "the tuned schedule", None, error), kernel)
             continue
         scheduled.mark_scheduled()

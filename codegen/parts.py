@@ -28,7 +28,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import CompileError
+from ..errors import CompileError, is_interruption
 from .compile import compile_object, computes
 from .targets import Target
 
@@ -82,7 +82,9 @@ class Ahead:
             if self._workers is not None and "@lamina_parallel" in text:
                 self._readying = self._pool.submit(self._workers)
                 self._workers = None
-        except RuntimeError:  # there are no more threads to have, as when the interpreter is about to end
+        except RuntimeError as error:  # there are no more threads to have, as when the interpreter is about to end
+            if is_interruption(error):
+                raise
             made = compile_object(text, self.target)
         self._objects.append((text, made))
 

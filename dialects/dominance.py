@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from ..errors import is_interruption
 from .types import is_unsigned, scalar_of
 from .vocabulary import SIGNED_OPS
 
@@ -133,6 +134,8 @@ def _own_error(op: Operation) -> InvalidIR | None:
     try:
         op.verify(verify_nested_ops=False)
     except Exception as error:  # verifiers of foreign dialects raise whatever comes
+        if is_interruption(error):
+            raise
         text = str(error).strip().partition("\n")[0] or type(error).__name__
         return InvalidIR(op, text if text.startswith("'") else f"'{op.name}' op {text}")
     if op.name in SIGNED_OPS and is_unsigned(scalar_of(op.operands[0].type)):

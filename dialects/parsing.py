@@ -38,6 +38,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
+from ..errors import is_interruption
 from . import literals, printing
 from .size_lists import SizesAttr, with_sizes
 
@@ -96,6 +97,8 @@ class LaminaParser(Parser):
         except RecursionError:
             self.raise_error(f"nested more than {MAX_NESTING} deep")
         except Exception as error:  # a type's or op's constructor refused what the text asked for
+            if is_interruption(error):
+                raise
             self.raise_error(_first_line(error))
 
     def _raise_at_use(self, error: ParseError) -> None:
@@ -277,6 +280,8 @@ class LaminaParser(Parser):
         except ParseError:
             raise
         except Exception as error:
+            if is_interruption(error):
+                raise
             self.raise_error(f"{value.span.text} does not fit {element}: {_first_line(error)}", value.span)
 
     def _blob_bytes(self, blob: str, element: Any, count: int, span: Span) -> bytes:
@@ -315,6 +320,8 @@ def _without_results(parser: LaminaParser, parse: Callable[[], Operation], start
     except (ParseError, RecursionError):
         raise
     except Exception as error:  # a constructor, an inferred type, the verifier of an attribute
+        if is_interruption(error):
+            raise
         parser.raise_error(_first_line(error), start)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from ..errors import DeviceError, LeastSizeError, SizeError
+from ..errors import DeviceError, LeastSizeError, SizeError, is_interruption
 from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
@@ -135,7 +135,9 @@ class _Dispatcher:
         if latest is not None and latest.options is config.options and not kwargs and not self.is_withdrawn(latest):
             try:
                 leaves = latest.flatten(args)  # pyright: ignore[reportOptionalCall]
-            except Exception:  # another structure
+            except Exception as error:  # another structure
+                if is_interruption(error, timeouts=False):
+                    raise
                 return self.general(args, kwargs)
             out = latest.run(leaves)
             if out is not MISS:
@@ -209,7 +211,7 @@ class _Dispatcher:
             try:
                 return trace_function(program, self.bound(statics, self.function), *facts, **names)
             except Exception as error:
-                if self.capture == "trace" or isinstance(error, LeastSizeError):
+                if self.capture == "trace" or isinstance(error, LeastSizeError) or is_interruption(error, timeouts=False):
                     raise
                 if not (asked.values or isinstance(error, SizeError)):
                     raise

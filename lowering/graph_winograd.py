@@ -34,6 +34,7 @@ from ..dialects.graph.shape import BroadcastOp, TransposeOp
 from ..dialects.graph.winograd_transforms import transforms
 from ..dialects.symbolic import estimates
 from ..dialects.types import DYNAMIC, element_of, shape_of
+from ..errors import is_interruption
 from .analysis.nests import ops_in
 from .fallbacks import Fallback, record
 from .snapshot import Snapshot
@@ -187,9 +188,9 @@ class GraphWinogradPass(ModulePass):
                     if tile > 1:
                         before = before or Snapshot(function)
                         relayout(inner, tile)
-            except MemoryError:
-                raise
             except Exception as error:  # convolutions stay in the direct form
+                if is_interruption(error):
+                    raise
                 if before is not None:
                     before.restore()
                 record(Fallback(function.sym_name.data, self.name, None, error))

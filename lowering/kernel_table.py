@@ -11,6 +11,7 @@ from ..dialects.graph.structure import structure_of
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import KernelOp
 from ..dialects.size_atoms import Monomial
+from ..errors import is_interruption
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record
 from .kernels import KernelEmitter, KernelPlan
@@ -46,9 +47,9 @@ class Kernels:
             return self._emitted(KernelEmitter(plan, self.module), name)
         try:
             return self._emitted(KernelEmitter(plan, self.module), name)
-        except MemoryError:
-            raise
         except Exception as error:
+            if is_interruption(error):
+                raise
             event = Fallback(name, f"the nest of '{nest.name}'", None, error)
         kernel = self._emitted(KernelEmitter(plan, self.module, is_plain=True), name) if nest.has_plain_nest else None
         record(event, kernel)

@@ -19,7 +19,7 @@ from ...dialects.graph.conditional import WhileOp
 from ...dialects.graph.control import ForOp
 from ...dialects.graph.effects import EffectOp
 from ...dialects.symbolic import Size, is_at_least, require_at_least
-from ...errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError
+from ...errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError, is_interruption
 from ..conditional import results_of, share_captured
 from ..control import captured_first, convert_results
 from ..functions import Aval, TracedFunction, staging
@@ -85,7 +85,9 @@ def while_(scope: Scope, site: Site, test: Statements, body: Statements) -> None
             last.go_back(scope)
             slots = slots_of(scope, site)
             _Rolled(scope, site, slots, body, test).run(runs=True)
-        except Exception:  # as where a variable begins as None: the first iteration stays in Python
+        except Exception as error:  # as where a variable begins as None: the first iteration stays in Python
+            if is_interruption(error, timeouts=False):
+                raise
             last.go_back(scope)
             body()
             slots = slots_of(scope, site)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ...errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError
+from ...errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
 from ...runtime.arrays import plain
 from ...runtime.garbage import collecting_later
 from ..capture import convert, runtime
@@ -236,6 +236,8 @@ class Region:
             except SourceError:
                 pass
             except Exception as error:  # whatever Python raises is raised again where Python runs the statement
+                if is_interruption(error, timeouts=False):
+                    raise
                 if not (asked.values or isinstance(error, SizeError)):
                     raise self.broken(error) from None
             finally:
@@ -247,6 +249,8 @@ class Region:
         except SourceError as error:
             raise self.broken(error) from None
         except Exception as error:
+            if is_interruption(error, timeouts=False):
+                raise
             raise self.broken(error) from None
         self.from_source = True
         return made

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...dialects.graph.builder import GraphBuilder
-from ...errors import LaminaError, TracingError
+from ...errors import LaminaError, TracingError, is_interruption
 from ...runtime.array import Array as ResultArray
 from ...runtime.array import is_ndarray
 from ...runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
@@ -212,7 +212,9 @@ def _watched(
     _key((args, *kwargs.values()), leaves)
     try:
         trace, program = _recorded(function, promotes, args, kwargs, leaves)
-    except (LaminaError, TypeError, ValueError, AttributeError, IndexError):  # it needs an array
+    except (LaminaError, TypeError, ValueError, AttributeError, IndexError) as error:  # it needs an array
+        if is_interruption(error, timeouts=False):
+            raise
         return None
     if any(isinstance(x, Watched) and x.was_read for x in leaves):
         return None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute
 
 from ...dialects.loop.structure import KernelOp
-from ...errors import InternalError
+from ...errors import InternalError, is_interruption
 from ..analysis.facts import changing, keeping
 from ..analysis.nests import loops, unique_names
 from ..fallbacks import Fallback, record
@@ -97,9 +97,9 @@ class Transaction:
         self._has_changed = True
         try:
             made = step.commit(kernel)
-        except MemoryError:
-            raise
         except Exception as error:
+            if is_interruption(error):
+                raise
             raise InternalError(f"{step.as_text()} failed while it rewrote @{kernel.sym_name.data}: {error!r}") from error
         self.steps.append(Taken(step, tuple(loops(kernel))))
         return made
@@ -145,9 +145,9 @@ def _run(
     kernel = history.kernel
     try:
         part(transaction.take)
-    except MemoryError:
-        raise
     except Exception as error:
+        if is_interruption(error):
+            raise
         transaction.roll_back()
         step = transaction.latest
         event = Fallback(kernel.sym_name.data, strategy.name, None if step is None else step.as_text(), error)
