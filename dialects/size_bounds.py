@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf
+from math import comb, inf
 from typing import TYPE_CHECKING, Any
 
 from .size_atoms import Atom, Positive, Quotient, Symbol
@@ -20,6 +20,9 @@ def bounds_of(size: Any, cases: int = CASES) -> tuple[float, float]:
     if isinstance(size, int):
         return size, size
     low, high = _interval(size)
+    if low == -inf or high == inf:
+        found = _of_polynomial(size)
+        low, high = max(low, found[0]), min(high, found[1])
     if cases:
         atom = next((a for monomial, _ in size.terms for a in monomial if isinstance(a, Positive)), None)
         if atom is not None:
@@ -85,6 +88,33 @@ def _interval(size: Size) -> tuple[float, float]:
         one, other = _times(ends, (c, c))
         low, high = low + one, high + other
     return low, high
+
+
+VALUES = 4
+"""At how many values of its symbol a polynomial is computed, from which on it may be seen to grow or to fall."""
+
+
+def _of_polynomial(size: Size) -> tuple[float, float]:
+    """The interval of a polynomial of one symbol: from a value on where all its derivatives have one sign, it is monotonic."""
+    symbol, *others = size.symbols
+    degree = max(len(monomial) for monomial, _ in size.terms)
+    if others or degree < 2 or any(not isinstance(a, Symbol) for monomial, _ in size.terms for a in monomial):
+        return -inf, inf
+    shifted = [0] * (degree + 1)  # coefficients of powers of t where the symbol is t + low
+    for monomial, c in size.terms:
+        for k in range(len(monomial) + 1):
+            shifted[k] += c * comb(len(monomial), k) * symbol.low ** (len(monomial) - k)
+    values: list[int] = []
+    for _ in range(VALUES):
+        values.append(shifted[0])
+        if all(c >= 0 for c in shifted[1:]):
+            return min(values), inf
+        if all(c <= 0 for c in shifted[1:]):
+            return -inf, max(values)
+        for k in range(degree):  # of t + 1
+            for j in range(degree - 1, k - 1, -1):
+                shifted[j] += shifted[j + 1]
+    return -inf, inf
 
 
 def _atom_bounds(atom: Atom) -> tuple[float, float]:

@@ -211,7 +211,7 @@ class Size:
 
     def __floordiv__(self, other: Any) -> Any:
         if isinstance(other, Size):
-            quotient = exact_quotient(self, other)
+            quotient = floor_quotient(self, other)
             if quotient is None and _estimates.depth:
                 return expected_size(self) // expected_size(other)
             if quotient is None and _is_asked_by_user(self):
@@ -233,6 +233,8 @@ class Size:
             return NotImplemented
         if _is_asked_by_user(self):
             return other // self._number()
+        if (quotient := floor_quotient(other, self)) is not None:
+            return quotient
         raise Size.located(SizeError(f"a number cannot be divided by the size {self}: divide arrays, as lnp.asarray({self})"))
 
     def __mod__(self, other: Any) -> Any:
@@ -430,18 +432,36 @@ def exact_quotient(size: Any, by: Any) -> Any:
         return None if not by or size % by else size // by
     if not isinstance(by, Size):
         return None if isinstance(size, int) else _exact_number(size, by)
+    quotient, rest = _long_division(size, by)
+    return quotient if isinstance(rest, int) and rest == 0 else None
+
+
+def floor_quotient(size: Any, by: Size) -> Any:
+    """`size / by` rounded down, where that is a size for all values of symbols; None else: `n * n // (n + 1)` is `n - 1`."""
+    quotient, rest = _long_division(size, by)
+    if isinstance(rest, int) and rest == 0:
+        return quotient
+    for _ in range(2):  # is the rest from -by to by - 1?
+        if is_at_least(rest + by, 0) and is_at_least(by - rest, 1) and is_at_least(by, 1):
+            return quotient - least(positive(-rest), 1)
+        quotient, rest = quotient - 1, rest + by
+    return None
+
+
+def _long_division(size: Any, by: Size) -> tuple[Any, Any]:
+    """A quotient of polynomials and what is left, as far as leading terms can be divided by that of the divisor."""
     rest, quotient = size, 0
     lead, coefficient = _lead(by)
     for _ in range(16):
         if isinstance(rest, int):
-            return quotient if rest == 0 else None
+            break
         monomial, c = _lead(rest)
         left = _without(monomial, lead)
-        if left is None or c % coefficient:
-            return None
+        if left is None or not c // coefficient:
+            break
         term = _sum([(((left, c // coefficient),), 1)])
         quotient, rest = quotient + term, rest - term * by
-    return None
+    return quotient, rest
 
 
 def _exact_number(size: Size, by: int) -> Any:

@@ -12,7 +12,7 @@ from ...errors import DTypeError, ShapeError, TracingError
 from ...runtime import array
 from ..define_by_run.eager import api, edit
 from ..moves import broadcast_tracer, full_like_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
-from ..promotion import BOOL, FLOAT64, is_integer_dtype
+from ..promotion import BOOL, FLOAT64, INT64, is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import build, concrete_array, lift, lift_as, lift_into
 from .index import (
@@ -24,7 +24,8 @@ from .index import (
     index_array,
     indexed,
     is_array,
-    slice_range,
+    places_of,
+    slice_places,
     unchecked,
     within,
     without_bools,
@@ -151,7 +152,7 @@ def _update(x: Any, index: Any, values: Any, kind: str, mode: str | None) -> Any
     (parts, together), values = expanded(x, index), lift_into(values, given, x.dtype)
     if mode is not None:
         parts = unchecked(parts, x.shape)
-    if not any(map(is_array, parts)) and all(slice_range(p, n).step == 1 for p, n in _slices(x, parts)):
+    if not any(map(is_array, parts)) and all(slice_places(p, n)[1] == 1 for p, n in _slices(x, parts)):
         return _update_block(x, parts, values, kind)
     return _update_points(x, parts, together, values, kind, mode)
 
@@ -200,10 +201,10 @@ def _update_block(x: Tracer, parts: Sequence[Any], values: Tracer, kind: str) ->
             shape.append(1)
             continue
         if isinstance(part, slice):
-            chosen = slice_range(part, x.shape[dim])
-            starts.append(chosen.start if len(chosen) else 0)
-            sizes.append(len(chosen))
-            shape.append(len(chosen))
+            start, _, count, _ = slice_places(part, x.shape[dim])
+            starts.append(0 if count == 0 else start)
+            sizes.append(count)
+            shape.append(count)
         else:
             starts.append(within(part, x.shape[dim], dim))
             sizes.append(1)
@@ -214,7 +215,7 @@ def _update_block(x: Tracer, parts: Sequence[Any], values: Tracer, kind: str) ->
     if tuple(sizes) == x.shape:
         return values if kind == "set" else build(kind, x, values)
     at = [d for d, n in enumerate(sizes) if n != x.shape[d]]
-    indices = [lift(np.int64(starts[d])) for d in at]
+    indices = [lift_as(starts[d], INT64) for d in at]
     return build("scatter", x, values, *indices, kind=kind, at=tuple(at), window=tuple(sizes[d] for d in at))
 
 
@@ -222,19 +223,20 @@ def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Trac
     """Index arrays for all dims but those that are taken whole: a slice is one over a dim of its own."""
     entries = [part for part in parts if part is not None]
     shape = x.shape
-    whole = [d for d, p in enumerate(entries) if isinstance(p, slice) and slice_range(p, shape[d]) == range(shape[d])]
+    places = {d: slice_places(p, shape[d]) for d, p in enumerate(entries) if isinstance(p, slice)}
+    whole = [d for d, (start, step, count, _) in places.items() if (start, step, count) == (0, 1, shape[d])]
     sliced = [d for d, p in enumerate(entries) if isinstance(p, slice) and d not in whole]
     arrays = [d for d, p in enumerate(entries) if not isinstance(p, slice)]
     chosen = common_points([counted(entries[d], shape[d], d) for d in arrays]) if arrays else []
     points = chosen[0].shape if arrays else ()
-    lengths = [len(slice_range(entries[d], shape[d])) for d in sliced]
+    lengths = [places[d][2] for d in sliced]
     values = _values_by_points(values, parts, together, shape, points, (*sliced, *whole))
     if 0 in (*points, *lengths) or 0 in shape:
         return x
     indices = {d: reshape_tracer(i, (*points, *(1 for _ in sliced))) for d, i in zip(arrays, chosen, strict=True)}
     for k, d in enumerate(sliced):
-        known = np.asarray(slice_range(entries[d], shape[d]), np.int64)
-        indices[d] = lift(known.reshape(-1, *(1,) * (len(sliced) - k - 1)))
+        start, step, count, _ = places[d]
+        indices[d] = reshape_tracer(lift(places_of(start, step, count)), (count, *(1,) * (len(sliced) - k - 1)))
     at = sorted(indices)
     given = common_points([indices[d] for d in at])
     if mode == "clip":
@@ -258,7 +260,7 @@ def _values_by_points(
             order.append((None, (1,)))
             continue
         if isinstance(part, slice):
-            order.append((dim, (len(slice_range(part, shape[dim])),)))
+            order.append((dim, (slice_places(part, shape[dim])[2],)))
         elif together and k == begin:
             order.append(("points", points))
         dim += 1

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.symbolic import Size, ceil_quotient, greatest, least, positive, require_at_least
-from ...dialects.types import INDICES, numpy_dtype
+from ...dialects.types import INDICES, element_type, numpy_dtype, tensor
 from ...errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
 from ...runtime.scalars import is_a
 from ..define_by_run.eager import api
@@ -22,7 +22,7 @@ from ..elementwise import broadcast_shapes, compare, full_like_tracer, select
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, reverse_tracer, slice_tracer, static_int, transpose_tracer
 from ..promotion import BOOL, INT64, is_integer_dtype
 from ..tracer import Tracer
-from ..tracing import Derived, Watched, build, here, lift, lift_as
+from ..tracing import Derived, Watched, build, current, here, lift, lift_as
 
 __all__ = ["getitem", "take", "take_along_axis"]
 
@@ -204,7 +204,7 @@ def _static_slice(part: slice) -> slice:
     return result
 
 
-def slice_places(part: slice, size: Any) -> tuple[Any, int, Any, Any]:
+def slice_places(part: slice, size: Any) -> tuple[Any, Any, Any, Any]:
     """The first index that a slice of a dim names, the step, how many there are, and over how many elements they reach.
 
     Sizes may be those that only a call knows.
@@ -214,8 +214,6 @@ def slice_places(part: slice, size: Any) -> tuple[Any, int, Any, Any]:
         return chosen.start, chosen.step, len(chosen), abs((len(chosen) - 1) * chosen.step) + 1
     part = _static_slice(part)
     step = 1 if part.step is None else part.step
-    if isinstance(step, Size):
-        raise SizeError(f"a slice has a step that is known while tracing, got {step}: index by lnp.arange(count) * step")
     least_place, most = (0, size) if step > 0 else (-1, size - 1)
 
     def place(limit: Any, default: Any) -> Any:
@@ -228,7 +226,25 @@ def slice_places(part: slice, size: Any) -> tuple[Any, int, Any, Any]:
     start = place(part.start, 0 if step > 0 else most)
     stop = place(part.stop, most if step > 0 else least_place)
     distance = positive(stop - start if step > 0 else start - stop)
-    return start, step, ceil_quotient(distance, abs(step)), distance
+    if not isinstance(step, Size):
+        return start, step, ceil_quotient(distance, abs(step)), distance
+    by = step if step > 0 else -step
+    try:
+        count = (distance + by - 1) // by
+    except SizeError:
+        rule = f"a slice of {distance} elements by steps of {step} has a size that cannot be told while tracing"
+        raise SizeError(f"{rule}: say more of the sizes, or index by lnp.arange(count) * step") from None
+    return start, step, count, distance
+
+
+def places_of(start: Any, step: Any, count: Any) -> Any:
+    """The indices that a slice names: an array where its sizes are known."""
+    if not any(isinstance(v, Size) for v in (start, step, count)):
+        return np.arange(count, dtype=np.int64) * step + start
+    trace = current()
+    assert trace is not None
+    steps = trace.wrap(trace.builder.iota(dim=0, result=tensor(element_type(INT64), (count,))))
+    return lift_as(steps * step + start, INT64)
 
 
 def slice_range(part: slice, size: int) -> range:
@@ -242,6 +258,7 @@ def slice_range(part: slice, size: int) -> range:
 
 def _basic(x: Tracer, parts: Sequence[Any]) -> Tracer:
     start, stop, step, reverse, shape = [], [], [], [], []
+    x, parts = _open_steps(x, parts)
     dim = 0
     for part in parts:
         if part is None:
@@ -267,6 +284,17 @@ def _basic(x: Tracer, parts: Sequence[Any]) -> Tracer:
         dim += 1
     y = reverse_tracer(slice_tracer(x, start, stop, step), reverse)
     return reshape_tracer(y, tuple(shape))
+
+
+def _open_steps(x: Tracer, parts: Sequence[Any]) -> tuple[Tracer, list[Any]]:
+    """An array and its index where slices have steps that only a call knows: their elements are gathered."""
+    parts, dim = list(parts), 0
+    for k, part in enumerate(parts):
+        if isinstance(part, slice) and isinstance(part.step, Size):
+            a, s, count, _ = slice_places(part, x.shape[dim])
+            x, parts[k] = take(x, places_of(a, s, count), dim), slice(None)
+        dim += part is not None
+    return x, parts
 
 
 def within(index: Any, n: int, dim: int) -> Any:

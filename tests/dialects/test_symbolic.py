@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.dialects.size_text import read, spell
-from lamina.dialects.symbolic import Size, ceil_quotient, greatest, least, positive
+from lamina.dialects.symbolic import Size, ceil_quotient, floor_quotient, greatest, least, positive
 from lamina.errors import SizeError
 
 N, M, K = Size.symbol("n"), Size.symbol("m", 1, 40), Size.symbol("k", 8, 64, 8)
@@ -100,3 +100,31 @@ def test_what_is_not_known_says_what_to_write() -> None:
 def test_texts_that_are_no_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="not a size"):
         read(text)
+
+
+def test_bounds_and_quotients_of_polynomials() -> None:
+    """Bounds hold, and so do quotients by sizes, at all values of small symbols, for polynomials drawn at random."""
+    draw = random.Random(2)
+    quotients = 0
+    for _ in range(600):
+        by = draw.choice([1, 1, 2, 3])
+        low = -(-draw.randint(0, 3) // by) * by
+        high = draw.choice([None, low + by * draw.randint(1, 6)])
+        n, m = Size.symbol("n", low, high, by), Size.symbol("m", 0, 9)
+
+        def polynomial(n: Any = n, m: Any = m) -> Any:
+            a, b, c = (draw.randint(-k, k) for k in (2, 3, 6))
+            return a * n * n + b * n + c + draw.choice([0, m, -m]) + draw.choice([0, 0, n**3, -(n**3)])
+
+        size = polynomial() + draw.choice([0, 1, -2]) * positive(polynomial())
+        divisor = draw.randint(1, 3) * n + draw.randint(-1, 3) + draw.choice([0, m])
+        quotient = floor_quotient(size, divisor)
+        quotients += quotient is not None
+        for a in range(low, (low + 30 if high is None else high) + 1, by):
+            for b in (0, 3, 9):
+                values = {"n": a, "m": b}
+                at, over, found = (x.at(values) if isinstance(x, Size) else x for x in (size, divisor, quotient))
+                lowest, highest = size.bounds if isinstance(size, Size) else (size, size)
+                assert lowest <= at <= highest
+                assert found is None or over < 1 or found == at // over
+    assert quotients > 20
