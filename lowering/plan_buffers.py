@@ -371,6 +371,10 @@ class _Planner:
             constants[offset] = constant.result
         for alloc, storage in self.storage.items():
             old = alloc.results[0]
+            if old.first_use is None:  # what was written there goes over an argument: the arena has no room for it
+                alloc.detach()
+                alloc.erase()
+                continue
             view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[old.type])
             view.location = alloc.location
             block.insert_op_before(view, alloc)
