@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import collections
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from lamina import pipeline
 from lamina.debugging.native import Native
 from lamina.debugging.validate import Report, validate_each
 from lamina.dialects.context import make_context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from random_programs import Drawn
@@ -29,9 +32,10 @@ def program(seed: int) -> ModuleOp:
     return lm.jit(drawn, dynamic=drawn.dynamic).lower(*drawn.arrays(2, 2)).module.clone()
 
 
-def validate(module: ModuleOp, seeds: int = 3, notes: list[str] | None = None) -> Report:
-    """Take a module to machine code, with every step compared."""
-    steps = [step.make() for step in pipeline.steps_to(module, "program")]
+def validate(module: ModuleOp, seeds: int = 3, notes: list[str] | None = None, first: Sequence[ModulePass] = ()) -> Report:
+    """Take a module to machine code, with every step compared, those of `first` before the others."""
+    steps: list[Any] = [*first]
+    steps += [step.make() for step in pipeline.steps_to(module, "program")]
     said: list[str] = [] if notes is None else notes
     return validate_each(module, steps, make_context(), 0, said.append, seeds=seeds, native=Native)
 
