@@ -126,6 +126,8 @@ def register_step(one: ModulePass, *, after: str) -> None:
     """
     from . import passes
 
+    if isinstance(one, str | type):
+        raise ExtensionError(f"register_step takes a pass with its options, as MyPass(), not {one!r}")
     if passes.registered_passes().get(one.name) is not type(one):
         raise ExtensionError(f"register_step: pass '{one.name}' must be registered first, by register_pass")
     names = [step.name for step in steps()]

@@ -1,38 +1,62 @@
-"""Every example in the README runs, in order, in one folder."""
+"""Every example in the README and in the tutorials runs, in order, in one folder, and prints what the page says."""
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"(?:^<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SETUP = re.compile(r"^\s*(make \w+|git clone .*|cd lamina)\b.*$", re.MULTILINE)
 """Commands of the set-up itself: what runs this test."""
 
 
-def test_examples_run(tmp_path: Path) -> None:
+def run_page(page: Path, folder: Path) -> int:
+    """Run the blocks of a page: how many ran. A block of text after one is what it prints, `...` in it is anything."""
     scripts = str(Path(sys.executable).parent)
-    env = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "LAMINA_CACHE_DIR": str(tmp_path / "cache")}
-    ran = 0
-    for block in BLOCK.finditer((ROOT / "README.md").read_text(encoding="utf-8")):
+    env = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"], "LAMINA_CACHE_DIR": str(folder / "cache")}
+    ran, printed = 0, ""
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
         language, text, name = block["language"], block["text"], block["file"]
         if name:
-            (tmp_path / name).write_text(text)
-        if language == "python":
-            command = [sys.executable, str(tmp_path / name) if name else "-c", *([] if name else [text])]
+            (folder / name).write_text(text)
+        if language == "python" and name != "lit.cfg.py":
+            command = [sys.executable, *([name] if name else ["-c", text])]
         elif language == "sh":
             command = ["bash", "-euo", "pipefail", "-c", SETUP.sub("true", text)]
+        elif language == "text":
+            wanted = "".join("*" if part == "..." else fnmatch_literal(part) for part in re.split(r"(\.\.\.)", text.rstrip()))
+            assert fnmatch.fnmatchcase(printed.rstrip(), wanted), f"{page.name} says\n{text}\nand this was printed:\n{printed}"
+            continue
         else:
             assert name or language not in ("mlir", "bash"), f"a {language} example without a file name is not run:\n{text}"
             continue
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
-        ran += 1
-    assert ran
+        ran, printed = ran + 1, done.stdout
+    return ran
+
+
+def fnmatch_literal(text: str) -> str:
+    """A pattern of fnmatch that matches a text and nothing else."""
+    return re.sub(r"([*?[])", r"[\1]", text)
+
+
+def test_examples_run(tmp_path: Path) -> None:
+    assert run_page(ROOT / "README.md", tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda path: path.stem)
+def test_tutorials_run(page: Path, tmp_path: Path) -> None:
+    assert run_page(page, tmp_path)
 
 
 def test_examples_of_extending_run(tmp_path: Path) -> None:
