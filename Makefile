@@ -21,7 +21,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types docs demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -53,6 +53,10 @@ $(VENV)/.array-api: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.libraries: pyproject.toml | $(VENV)/bin/python
 	$(PIP) -e '.[libraries]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(PIP) -e '.[docs]'
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
@@ -113,6 +117,10 @@ lint: $(VENV)/.dev  ## ruff: rules and formatting
 
 types: $(VENV)/.dev  ## basedpyright on the package
 	$(BIN)/basedpyright --level error
+
+docs: $(VENV)/.docs  ## build the site: pages, tutorials, and the reference of ops and passes from their classes (build/site)
+	$(BIN)/mkdocs build --quiet --strict
+	@echo build/site/index.html
 
 demo: $(VENV)/.demo  ## set up, then train on real handwritten digits (examples/digits)
 	$(BIN)/python examples/digits/train.py
