@@ -10,6 +10,7 @@ Everything loads on first use: importing the package costs a few milliseconds.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,6 @@ if TYPE_CHECKING:
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
     from .runtime.threads import set_threads as set_threads
-    from .training.files import load as load
     from .training.files import save as save
 
 __version__ = "0.1.0"
@@ -230,7 +230,7 @@ _HOMES = {
     **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.compile.compiled"),
     "explain": ".frontend.compile.report",
     "Array": ".runtime.array",
-    **dict.fromkeys(("load", "save"), ".training.files"),
+    "save": ".training.files",
     **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
@@ -300,6 +300,34 @@ for _key in _ALIASES:
 _RENAMED = {"target": ("get", ".codegen.targets")}
 
 __all__ += [*_RENAMED]
+
+
+def load(path: str | os.PathLike[str], like: Any = None) -> Any:
+    """Read what a file holds: arrays that `save` wrote, or the functions of a shared object that `lamina-compile` wrote.
+
+    Args:
+        path: of the file; one whose name ends in `.so` is a shared object. It is loaded without the compiler.
+        like: of arrays, a tree with the structure, shapes and dtypes that are expected.
+
+    Returns:
+        A tree of arrays as `like`, a dict of arrays by name, or a `runtime.shared_object.SharedObject`:
+        `lm.load("mlp.so").main(x)`.
+
+    Raises:
+        OSError: the file cannot be read.
+        FileError: the arrays are damaged, or not what `like` says.
+        ObjectError: the shared object is damaged, not ours, or for another machine.
+    """
+    if os.fspath(path).endswith(".so"):
+        if like is not None:
+            raise TypeError("load() of a shared object takes no like=")
+        from .runtime.shared_object import load as load_object
+
+        return load_object(path)
+    return _import(".training.files").load(path, like)
+
+
+__all__ += ["load"]
 
 
 # packages beside the frontend, by their own names

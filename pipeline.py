@@ -19,7 +19,7 @@ from . import extensions
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
 from .codegen.version import version
-from .errors import CompileError, ExtensionError, about, placed
+from .errors import CompileError, ExtensionError, about
 from .replay import replay_tuned
 from .runtime.garbage import collecting_later
 
@@ -251,8 +251,6 @@ def compile_to(
     ctx: Context | None = None,
     target: Target | None = None,
     *,
-    standalone: bool = False,
-    threads: bool | None = None,
     tuned: bool = False,
     debug_info: bool = False,
 ) -> str | bytes:
@@ -262,8 +260,6 @@ def compile_to(
         module: a module at `phase` or before it.
         phase: one of `PHASES`.
         target: what the module is for from here on; if not given, what it names itself, else the host.
-        standalone: whether these are to work without our runtime.
-        threads: what `codegen.standalone` takes for these.
         tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
         debug_info: whether instructions say which source lines they come from, for debuggers and profilers.
 
@@ -283,14 +279,6 @@ def compile_to(
     with about(module):
         target = target_of(module)
         text = emit_module(module, target, debug_info=debug_info)
-        if standalone:
-            from .codegen.standalone import standalone as complete
-            from .dialects.host_functions import effects_of
-
-            for effect in effects_of(module):
-                rule = "needs Python, which an object for other programs has not: lower it with lm.jit or run it by lamina-run"
-                raise placed(CompileError(f"'{effect.name}' op {effect.kind.data} {rule}"), effect)
-            text = complete(text, target, threads)
         if phase == "llvmir":
             return text
         return codegen.emit_asm(text, target) if phase == "asm" else codegen.compile_object(text, target)

@@ -119,6 +119,7 @@ def _native() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()  # of inline assembly, which asks a processor what it has
     return binding
 
 

@@ -76,6 +76,30 @@ def verify_llvm(text: str) -> None:
         pass
 
 
+def external_names(text: str) -> list[str]:
+    """The functions and variables that a module names and does not define, as LLVM reads their names.
+
+    >>> external_names('declare i32 @"\\73in"(i32)')
+    ['sin']
+    """
+    with _parsed(text) as module:
+        return [one.name for one in (*module.functions, *module.global_variables) if one.is_declaration]
+
+
+_STRING = re.compile(r'\bc"[^"\n]*"')
+_ASSEMBLY = re.compile(r'(?:\basm (?:sideeffect |alignstack |inteldialect |unwind )*|^module asm )"([^"\n]*)"', re.MULTILINE)
+
+
+def inline_assembly(text: str) -> list[str]:
+    """The assembly that a module has in functions or beside them.
+
+    >>> inline_assembly('module asm "nop"')
+    ['nop']
+    """
+    with _parsed(text) as module:
+        return _ASSEMBLY.findall(_STRING.sub("", str(module)))
+
+
 def _in_child(what: str, text: str, target: Target) -> bytes:
     from .isolated import run_in_child
 

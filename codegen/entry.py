@@ -200,12 +200,12 @@ def emit_sizes(host: str, signature: Signature) -> str:
             kept = check if kept == "true" else b.and_(kept, check, I1)
     for k, size in enumerate(signature.meant_sizes):
         if not is_symbol(size):
-            b.store(_size_value(b, size, known), place(k), I64)
+            b.store(size_value(b, size, known), place(k), I64)
     b.ret(kept, "i1")
     return f'define i1 @"{abi.sizes_symbol(host)}"(ptr %symbols) {{\n{b.text()}\n}}\n'
 
 
-def _size_value(b: Flow, size: Any, known: dict[str, str]) -> str:
+def size_value(b: Flow, size: Any, known: dict[str, str]) -> str:
     """The value of a size, given those of symbols."""
     if not isinstance(size, Size):
         return str(size)
@@ -223,7 +223,7 @@ def _size_value(b: Flow, size: Any, known: dict[str, str]) -> str:
 def _atom_value(b: Flow, atom: Atom, known: dict[str, str]) -> str:
     if isinstance(atom, Symbol):
         return known[atom.name]
-    inner = _size_value(b, atom.of, known)
+    inner = size_value(b, atom.of, known)
     if isinstance(atom, Positive):
         return b.intrinsic("smax", I64, inner, "0")
     quotient = b.emit(f"sdiv i64 {inner}, {atom.by}")  # towards zero: one less for what is negative and no multiple

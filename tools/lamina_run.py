@@ -9,7 +9,6 @@ the arrays that it writes are shown.
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
 import time
@@ -54,7 +53,8 @@ def arguments() -> ArgumentParser:
     parser.add_argument("--save", metavar="FILE", help="write the results to a .npy (one result) or .npz file")
     parser.add_argument("--time", action="store_true", help="print the median nanoseconds of a call")
     parser.add_argument("--seed", type=_seed, default=0, help="of rand: and randn: (0)")
-    parser.add_argument("--results", nargs="*", metavar="TYPE", help="for LLVM IR: the results, as 2x3xf32")
+    parser.add_argument("--results", nargs="*", metavar="TYPE", help="for LLVM IR that does not say them: as 2x3xf32")
+    parser.add_argument("--trust", action="store_true", help="LLVM IR may call any function, as system, and have assembly")
     return parser
 
 
@@ -83,7 +83,9 @@ def run(args: Sequence[str] | None) -> int:
     if options.file.endswith(".ll") or options.results is not None:
         if options.interpret or options.compare or options.passes:
             raise UsageError("LLVM IR is compiled and run as it is: --interpret, --compare and -p are for MLIR")
-        function, inputs = of_llvm(text, options.entry, values, options.results)
+        from .llvm_run import of_llvm
+
+        function, inputs = of_llvm(text, options.entry, values, options.results, trust=options.trust)
     else:
         function, inputs = of_module(name, text, values, options)
     results = function(*inputs)
@@ -214,51 +216,6 @@ def _in_a_tuple(compiled: Callable[..., Any]) -> Callable[..., Arrays]:
         return () if result is None else result if isinstance(result, tuple) else (result,)
 
     return call
-
-
-def of_llvm(
-    text: str, entry: str, values: list[Any], results: list[str] | None
-) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
-    """A function of LLVM IR with the ABI of docs/architecture.md; the text goes through a child process first."""
-    from ..codegen.compile import compile_object
-    from ..codegen.executable import load_executable, object_for
-    from ..codegen.standalone import with_runtime
-    from ..runtime.callable import Compiled
-    from ..runtime.inputs import parse_spec
-    from ..runtime.signature import ArrayParam, Signature
-
-    if results is None:
-        raise UsageError("LLVM IR does not say what a function returns: give --results, for instance --results 2x3xf32")
-    inputs = [np.asarray(v) if isinstance(v, np.ndarray) else np.asarray(v, np.float32) for v in values]
-    text = with_runtime(text)
-    check_entry(text, entry, len(inputs), len(results))
-    compile_object(text, isolated=True)  # LLVM may abort on text that is not ours: find out in another process
-    params = tuple(ArrayParam.of_shape(f"arg{k}", str(x.dtype), x.shape) for k, x in enumerate(inputs))
-    specs = [parse_spec(spec, spec) for spec in results]
-    outputs = tuple(ArrayParam.of_shape(f"result{k}", str(dtype), shape) for k, (dtype, shape) in enumerate(specs))
-    signature = Signature(entry, params, outputs, arena_bytes=1 << 20)
-    compiled = Compiled(load_executable(signature, object_for(signature, text, entry), entry))
-    return _in_a_tuple(compiled), inputs
-
-
-def check_entry(text: str, entry: str, n_args: int, n_results: int) -> None:
-    """Called with fewer pointers than it takes, a function would write anywhere: compare with its definition first."""
-    from ..errors import CompileError
-
-    found: dict[str, int] = {}
-    for match in re.finditer(r"^define\b[^@\n]*@(?:\"([^\"\n]*)\"|([\w.$-]+))\(", text, re.M):
-        depth, commas, end = 1, 0, match.end()
-        while end < len(text) and depth:
-            depth += {"(": 1, ")": -1}.get(text[end], 0)
-            commas += text[end] == "," and depth == 1
-            end += 1
-        found[match[1] or match[2]] = commas + 1 if text[match.end() : end - 1].strip() else 0
-    if found and entry not in found:
-        raise CompileError(f"no function @{entry} to run; there are: {', '.join(f'@{name}' for name in found)}")
-    if found.get(entry, n_args + n_results + 1) != n_args + n_results + 1:
-        raise CompileError(
-            f"@{entry} takes {found[entry]} pointers: it would be given {n_args} arguments, {n_results} results and the arena"
-        )
 
 
 def show(results: Arrays, save: str | None, names: Sequence[str] | None = None) -> None:

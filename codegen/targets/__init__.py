@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from . import aarch64, riscv64, x86_64_v2, x86_64_v3, x86_64_v4  # noqa: F401  each adds itself to TARGETS
 from .base import TARGETS, Target, parse
-from .host import host
+from .host import host, host_architecture
 
 
 @lru_cache(maxsize=256)
@@ -24,4 +24,4 @@ def get(text: str = "host") -> Target:
     return parse(text, host)
 
 
-__all__ = ["TARGETS", "Target", "get", "host", "parse"]
+__all__ = ["TARGETS", "Target", "get", "host", "host_architecture", "parse"]

@@ -140,3 +140,11 @@ def cache_bytes(root: Path = _SYSFS_CACHES) -> dict[int, int]:
         if kind in ("Data", "Unified") and size > 0:
             sizes[level] = size
     return sizes
+
+
+@cache
+def host_architecture() -> str:
+    """The architecture of this machine, as LLVM names it."""
+    from .._llvm import llvm
+
+    return architecture_of(llvm().get_process_triple())

@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineExpr
 from ...codegen.targets import Target
 from ...codegen.text import I64, Builder, Module
 from ...dialects import program
-from ...dialects.host_functions import effects_of, has_effects
+from ...dialects.host_functions import effects_of
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.repeat import CallOp
@@ -30,7 +30,7 @@ from ..donation import aliased_arguments
 from . import emit_effects, emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_debug import LineTable
-from .emit_host import CALLED, global_text, kernel_symbol, symbol
+from .emit_host import CALLED, global_text, kernel_symbol, symbol, takes_status
 from .emit_needs import needs_of, uses_heap
 from .emit_types import fail
 from .emit_types import llvm_type as shared_type
@@ -49,22 +49,35 @@ EFFECTS: dict[str, Effect] = {
 """From op name to the writer of an op whose place matters."""
 
 
-def emit_module(module: ModuleOp, target: Target, *, callable_kernels: bool = False, debug_info: bool = False) -> str:
+def emit_module(
+    module: ModuleOp, target: Target, *, callable_kernels: bool = False, reports: bool = False, debug_info: bool = False
+) -> str:
     """The LLVM IR of a module of kernels, host functions and constants, for `codegen.compile_object`.
 
     About 5 us an op. With `callable_kernels` each kernel that no function launches gets an `@<kernel>.invoke(ptr slots)`:
-    docs/kernels.md, section 2. With `debug_info` instructions say which source lines they come from (`emit_debug.py`).
+    docs/kernels.md, section 2. With `reports` each host function takes a place for its status as the last argument, where
+    others end the process if a kernel fails. With `debug_info` instructions say which source lines they come from
+    (`emit_debug.py`).
 
     Raises:
         CompileError: An op has no translation, named with its place.
     """
-    return ModuleWriter(module, target, callable_kernels=callable_kernels, debug_info=debug_info).rest()
+    writer = ModuleWriter(module, target, callable_kernels=callable_kernels, reports=reports, debug_info=debug_info)
+    return writer.rest()
 
 
 class ModuleWriter:
     """Writes a module: all of it at once, or some kernels ahead of the rest. Each text is a module of its own."""
 
-    def __init__(self, module: ModuleOp, target: Target, *, callable_kernels: bool = False, debug_info: bool = False):
+    def __init__(
+        self,
+        module: ModuleOp,
+        target: Target,
+        *,
+        callable_kernels: bool = False,
+        reports: bool = False,
+        debug_info: bool = False,
+    ):
         self.module, self.callable_kernels = module, callable_kernels
         symbols: dict[str, Operation] = {}
         self.launched: set[str] = set()
@@ -77,7 +90,8 @@ class ModuleWriter:
             if isinstance(op, program.FuncOp):
                 self.launched.update(inner.kernel.string_value() for inner in ops_in(op, LaunchOp))
                 self.called.update(name for inner in ops_in(op, CallOp) for name in inner.callees)
-        self.shared = ModuleEmitter(Module(target.has_fma, target.has_avx512), target, EFFECTS, PURE, symbols)
+        text = Module(target.has_fma, target.has_avx512)
+        self.shared = ModuleEmitter(text, target, EFFECTS, PURE, symbols, reports=reports)
         if debug_info:
             self.shared.table = LineTable()
         self.waiting: dict[Operation, str] = {}
@@ -253,7 +267,7 @@ def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, lin
         arguments += ["i64 %threads", "ptr %status"]
         e.threads, e.status = "%threads", "%status"
         e.levels["%threads"] = e.levels["%status"] = 0
-    elif has_effects(op, e.module.symbols):
+    elif isinstance(op, program.FuncOp) and takes_status(e.module, op):
         arguments.append("ptr %status")
         e.status = "%status"
     name = kernel_symbol(op.sym_name.data) if isinstance(op, KernelOp) else symbol(op.sym_name.data)

@@ -74,6 +74,8 @@ class ModuleEmitter:
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
     table: LineTable | None = None
     """Where the source lines of instructions are kept, if they are asked for."""
+    reports: bool = False
+    """Whether every host function takes a place for its status, as those with effects do."""
 
 
 START = "start"

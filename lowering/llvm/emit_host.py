@@ -17,7 +17,7 @@ from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, Repe
 from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
 from ..plan_buffers import ALIGNMENT
-from .emit_core import Effect, FunctionEmitter
+from .emit_core import Effect, FunctionEmitter, ModuleEmitter
 from .emit_needs import needs_of
 from .emit_types import buffer_strides, element_count, fail, memory_type
 
@@ -39,6 +39,11 @@ CALLED = frozenset({"malloc", "free", "memcpy", "memmove", "memset", "fma", "fma
 def kernel_symbol(name: str) -> str:
     """The global name of a kernel."""
     return symbol(f"{name}.kernel" if name in CALLED else name)
+
+
+def takes_status(module: ModuleEmitter, function: Operation | None) -> bool:
+    """Whether a host function takes a place for its status as its last argument."""
+    return module.reports or has_effects(function, module.symbols)
 
 
 def global_text(op: memref.GlobalOp) -> str:
@@ -198,7 +203,7 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
         failed, fine = e.b.fresh_label("failed"), e.b.fresh_label("fine")
         e.b.cond_br(e.b.icmp("eq", e.b.load(status, I64, 8), "0", I64), fine, failed)
         e.b.label(failed)
-        e.leave("-1", "0")
+        e.leave(e.b.load(status, I64, 8) if e.module.reports else "-1", "0")
         e.b.label(fine)
 
 
@@ -247,7 +252,7 @@ def _call_host(e: FunctionEmitter, op: HostCallOp, number: int, pointers: Sequen
     given = [f"ptr {p}" for p in (*pointers, *(e.value(v, op) for v in temporaries))]
     given += [f"i64 {e.value(v, op)}" for v in sizes]
     given += [] if op.memory is None else [f"ptr {e.value(op.memory, op)}"]
-    may_end = [e.status] if has_effects(e.module.symbols.get(name), e.module.symbols) else []
+    may_end = [e.status] if takes_status(e.module, e.module.symbols.get(name)) else []
     given += [f"ptr {status}" for status in may_end]
     e.b.emit_void(f"call void {symbol(name)}({', '.join(given)})")
     for status in may_end:

@@ -71,6 +71,7 @@ MAY_IMPORT = {
         "errors",
         "diagnostics",
     },
+    "exported_objects": {"pipeline", "written_kernels", "dialects", "lowering", "codegen", "runtime", "errors"},
     "frontend": {
         "debugging",
         "explorer",
@@ -99,6 +100,7 @@ MAY_IMPORT = {
         "written_kernels",
         "pass_manager",
         "pass_text",
+        "exported_objects",
         "passes",
         "frontend",
         "dialects",

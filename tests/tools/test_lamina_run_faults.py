@@ -60,6 +60,39 @@ def test_llvm_ir_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str], ar
     assert message in printed and "internal" not in printed
 
 
+SYSTEM = DOUBLE.replace("  %b =", "  %s = call i32 @system(ptr null)\n  %b =") + """
+declare i32 @"\\73ystem"(ptr)
+"""
+SYSCALL = DOUBLE.replace("  %b =", '  %s = call i64 asm sideeffect "syscall", "={ax},{ax}"(i64 39)\n  %b =')
+READ = DOUBLE.replace("  %b =", "  %s = load ptr, ptr @environ\n  %b =") + "@environ = external global ptr\n"
+INDIRECT = DOUBLE + "declare i32 @getpid()\n@table = global ptr @getpid\n"
+ALIAS = DOUBLE + "@run = alias i32 (), ptr @inner\ndefine i32 @inner() {\n  %s = call i32 @getpid()\n  ret i32 %s\n}\n"
+ALIAS += "declare i32 @getpid()\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SYSTEM, "the text calls or reads @system, which is not of compiled code: --trust runs it all the same"),
+        (SYSCALL, "the text has assembly of its own, as 'syscall': --trust runs it all the same"),
+        (READ, "@environ"),
+        (INDIRECT, "@getpid"),
+        (ALIAS, "@getpid"),
+        ('module asm "nop"\n' + DOUBLE, "'nop'"),
+        ('target triple = "riscv64-unknown-linux-gnu"\n' + DOUBLE, "the text is for riscv64, this machine is "),
+    ],
+)
+def test_llvm_ir_calls_only_what_compiled_code_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+):
+    file = write(tmp_path / "evil.ll", text)
+    assert lamina_run.main([file, *LLVM]) == 1
+    assert message in capsys.readouterr().err
+    if text in (SYSTEM, INDIRECT):
+        assert lamina_run.main([file, "--trust", *LLVM]) == 0
+        assert "[0. 2. 4. 6.]" in capsys.readouterr().out
+
+
 def test_llvm_ir_comes_through_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(DOUBLE.encode())))
     assert lamina_run.main(["-", *LLVM]) == 0
