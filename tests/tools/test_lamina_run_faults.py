@@ -60,9 +60,12 @@ def test_llvm_ir_must_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str], ar
     assert message in printed and "internal" not in printed
 
 
-SYSTEM = DOUBLE.replace("  %b =", "  %s = call i32 @system(ptr null)\n  %b =") + """
+SYSTEM = (
+    DOUBLE.replace("  %b =", "  %s = call i32 @system(ptr null)\n  %b =")
+    + """
 declare i32 @"\\73ystem"(ptr)
 """
+)
 SYSCALL = DOUBLE.replace("  %b =", '  %s = call i64 asm sideeffect "syscall", "={ax},{ax}"(i64 39)\n  %b =')
 READ = DOUBLE.replace("  %b =", "  %s = load ptr, ptr @environ\n  %b =") + "@environ = external global ptr\n"
 INDIRECT = DOUBLE + "declare i32 @getpid()\n@table = global ptr @getpid\n"
