@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
+from . import debug_counters
 from .errors import LaminaError
 from .pass_text import Element, option_text
 from .passes import UnknownPassError, check, parse_elements, pass_of, run_pass
@@ -143,6 +144,8 @@ def run_elements(elements: Sequence[ModulePass | Nest], op: Operation, ctx: Cont
 
 def run_observed(one: ModulePass, op: Operation, ctx: Context, observer: Observer) -> Operation:
     """Run one pass on an op, telling the observer; the op, or what took its place."""
+    if not debug_counters.allows("pass-execution"):
+        return op
     observer.before(one, op)
     try:
         start = perf_counter()

@@ -152,7 +152,11 @@ class LaminaParser(Parser):
             self._depth -= 1
 
     def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
-        return self._nested(lambda: super(LaminaParser, self).parse_optional_region(arguments))
+        given = None if arguments is None else list(arguments)
+        for argument in given or ():
+            if argument.location is None:
+                argument.location = self.location_at(argument.name.start)
+        return self._nested(lambda: super(LaminaParser, self).parse_optional_region(given))
 
     def parse_optional_type(self) -> Any:
         start = self._current_token.span
@@ -185,6 +189,18 @@ class LaminaParser(Parser):
             return with_sizes(type, type.encoding.data)
         except ValueError as error:
             self.raise_error(str(error), start)
+
+    def _parse_external_resources(self) -> None:
+        """Skip `{key: {key: value, ...}, ...}`, as of a reproducer: they are for tools, which read them themselves."""
+        depth = 0
+        while True:
+            token = self._current_token
+            if token.kind == MLIRTokenKind.EOF:
+                self.raise_error("the resources do not end")
+            depth += (token.text == "{") - (token.text == "}")
+            self._consume_token()
+            if depth == 0:
+                return
 
     # -- dense constants -----------------------------------------------------------------------------------------------
 

@@ -33,7 +33,12 @@ class ArgumentParser(argparse.ArgumentParser):
         super().__init__(*args, allow_abbrev=False, **kwargs)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        return super().parse_args(self._spelled_out(sys.argv[1:] if args is None else list(args)), namespace)
+        others: list[tuple[str, str | None]] = []
+        found = super().parse_args(self._spelled_out(sys.argv[1:] if args is None else list(args), others), namespace)
+        for given, value in others:  # after the options that load what they name
+            if not self.other_option(given.lstrip("-"), value):
+                self._unknown(given)
+        return found
 
     def other_option(self, name: str, value: str | None) -> bool:
         """Take an option that was not declared, if it is one; `name` is without dashes."""
@@ -43,8 +48,8 @@ class ArgumentParser(argparse.ArgumentParser):
         """The names that `other_option` takes, for messages."""
         return []
 
-    def _spelled_out(self, args: list[str]) -> list[str]:
-        """Arguments as argparse reads them without guessing: `--name`, or `--name=value`."""
+    def _spelled_out(self, args: list[str], others: list[tuple[str, str | None]]) -> list[str]:
+        """Arguments as argparse reads them without guessing, `--name` or `--name=value`; those not declared go to `others`."""
         known = {option.lstrip("-"): (option, action) for action in self._actions for option in action.option_strings}
         found: list[str] = []
         rest = iter(args)
@@ -57,8 +62,7 @@ class ArgumentParser(argparse.ArgumentParser):
             given, equals, value = arg.partition("=")
             option, action = known.get(given.lstrip("-"), (given, None))
             if action is None:
-                if not self.other_option(given.lstrip("-"), value if equals else None):
-                    self._unknown(given)
+                others.append((given, value if equals else None))
             elif action.nargs == 0:
                 found += self._flag(option, action, value if equals else None)
             elif action.nargs == "?":

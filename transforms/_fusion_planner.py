@@ -39,11 +39,12 @@ from ._fusion_legality import (
 
 
 class Planner:
-    """Assigns the ops of one block to groups, last op first."""
+    """Assigns the ops of one block to groups, last op first; at most `max_ops` that compute to one, if that is given."""
 
-    def __init__(self, block: Block):
+    def __init__(self, block: Block, max_ops: int | None = None):
         self.block = block
         self.groups = Groups(block)
+        self.max_ops = max_ops
 
     def plan(self) -> Groups:
         """The groups."""
@@ -94,7 +95,7 @@ class Planner:
         """Let an op that writes its own loops end in what follows it: in the one group that stores at its points."""
         of = self.groups.of
         for group in {of[user]: None for user in users_of(op) if user in of}:
-            if not is_full(group, op) and may_end_nest(op, group, self.groups):
+            if not self._is_full(group, op) and may_end_nest(op, group, self.groups):
                 group.nest, group.places[op] = op, {root_place(op.result_shape())}
                 self.groups.join(group, op)
                 return
@@ -104,7 +105,7 @@ class Planner:
 
     def _places(self, op: Operation, group: Group) -> set[Place] | None:
         """Where `op` would be computed in the group; None when it may not be, or when that does not pay."""
-        if not may_compute(op, group, self.groups) or is_full(group, op):
+        if not may_compute(op, group, self.groups) or self._is_full(group, op):
             return None
         space = self.groups.equations[op][0].space
         if group.nest is not None and op.results[0] in group.nest.operands:
@@ -121,6 +122,13 @@ class Planner:
             if not is_evaluated_once(op, group, places, self.groups):
                 return None
         return places if len(places) <= MAX_PLACES else None
+
+    def _is_full(self, group: Group, op: Operation) -> bool:
+        """Whether a group has no room for an op; ops that only move elements, and scalars, need none."""
+        if self.max_ops is None or is_movable(op):
+            return is_full(group, op)
+        computing = sum(1 for member in group.ops if not is_movable(member) and not is_scalar_const(member))
+        return computing >= self.max_ops or is_full(group, op)
 
     def _precedes(self, op: Operation, nest: Operation) -> bool:
         """Whether an op is computed where an op that writes its own loops copies its operand."""

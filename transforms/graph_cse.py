@@ -11,6 +11,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.traits import Commutative
 
+from ..debug_counters import count
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
@@ -37,6 +38,7 @@ def cse_block(block: Block) -> None:
                 old.replace_all_uses_with(new)
             op.detach()
             op.erase()
+            count("num-cse'd")
 
 
 def _follows_its_use(op: GraphOp | ControlOp) -> bool:
@@ -49,6 +51,7 @@ class GraphCsePass(ModulePass):
     """Merge equal graph ops."""
 
     name = "graph-cse"
+    statistics = {"num-cse'd": "Number of operations CSE'd"}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from ..debug_counters import count
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ._prune import Cuts, prune_block
@@ -28,6 +29,7 @@ def dce_block(block: Block) -> None:
             if is_side_effect_free(op):
                 op.detach()
                 op.erase()
+                count("num-dce'd")
         elif isinstance(op, GraphOp):
             found = op.without_unused(GraphBuilder(InsertPoint.before(op), op.location))
             if found is not None:
@@ -42,6 +44,7 @@ class GraphDcePass(ModulePass):
     """Drop unused pure ops, results and carried values, and unused private functions."""
 
     name = "graph-dce"
+    statistics = {"num-dce'd": "Number of operations DCE'd"}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         cuts: Cuts = {}

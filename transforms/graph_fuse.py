@@ -38,6 +38,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..debug_counters import count
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.structure import FusionOp, YieldOp
@@ -142,21 +143,26 @@ def _build_fusion(members: list[Operation], groups: Groups, position: dict[Opera
     return fusion
 
 
-def fuse_block(block: Block) -> None:
-    """Replace the ops of a block by fusions, in an order that respects their dependences."""
+def fuse_block(block: Block, max_ops: int | None = None) -> None:
+    """Replace the ops of a block by fusions, of at most `max_ops`, in an order that respects their dependences."""
     try:
         Extents(block)
     except CompileError:
         return  # what takes no `?` is refused where it is lowered
     copy_movable_ops(block)
     with estimates():
-        groups = Planner(block).plan()
+        groups = Planner(block, max_ops).plan()
     position = {op: k for k, op in enumerate(block.ops)}
     units: list[list[Operation]] = [sorted(group.ops, key=position.__getitem__) for group in groups.formed]
     units += [[op] for op in block.ops if op not in groups.of]
     new_ops: list[Operation] = []
     for members in _in_order(units, position):
-        new_ops.append(_build_fusion(members, groups, position) if members[0] in groups.of else members[0])
+        if members[0] not in groups.of:
+            new_ops.append(members[0])
+            continue
+        new_ops.append(_build_fusion(members, groups, position))
+        count("num-fusions")
+        count("num-fused", len(members))
     for op in list(block.ops):
         op.detach()
     block.add_ops(new_ops)
@@ -195,11 +201,19 @@ def _in_order(units: list[list[Operation]], position: dict[Operation, int]) -> l
 
 @dataclass(frozen=True)
 class GraphFusePass(ModulePass):
-    """Group ops into `graph.fusion`, one kernel each."""
+    """Group ops into `graph.fusion`, one kernel each.
+
+    Attributes:
+        max_ops: how many ops a group may have, not counting those that only move elements; not limited if it is not given.
+    """
 
     name = "graph-fuse"
+    statistics = {"num-fusions": "Number of groups formed", "num-fused": "Number of operations in them"}
+    max_ops: int | None = None
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
+        if self.max_ops is not None and self.max_ops < 1:
+            raise CompileError(f"graph-fuse: max-ops must be at least 1, got {self.max_ops}")
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
-                fuse_block(function.body.block)
+                fuse_block(function.body.block, self.max_ops)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import ModulePass
 
+from ..debug_counters import count
 from ..dialects.graph.custom import CustomDerivativeOp
 from ._functions import callees_first, has_body, inline_call
 
@@ -18,12 +19,14 @@ class GraphInlinePass(ModulePass):
     """Inline all calls; drop unused private functions."""
 
     name = "graph-inline"
+    statistics = {"num-inlined": "Number of calls inlined"}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in callees_first(op):
             for inner in list(function.walk()):
                 if isinstance(inner, CallOp | CustomDerivativeOp) and has_body(inner):
                     inline_call(inner)
+                    count("num-inlined")
         drop_unused_functions(op)
 
 

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from ..debug_counters import count
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.rules import Rule, apply_rules, rules_by_root
@@ -57,6 +58,7 @@ def simplify_block(block: Block, rules: Rules, hits: dict[str, int] | None = Non
                     value, name = found
                     replace_op(op, [value])
                     changed, left = True, left - 1
+                    count("num-rewrites")
                     if hits is not None:
                         hits[name] = hits.get(name, 0) + 1
                     if left < 0:
@@ -74,6 +76,7 @@ class GraphSimplifyPass(ModulePass):
     """Apply the rewrite rules of the graph ops until none fires."""
 
     name = "graph-simplify"
+    statistics = {"num-rewrites": "Number of rules applied"}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = rules_by_root()

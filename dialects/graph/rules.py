@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
-from ... import extensions
+from ... import debug_counters, extensions
 from ...errors import ExtensionError, SizeError
 from ..types import element_of, is_float
 from .base import OPS, GraphOp
@@ -140,9 +140,10 @@ def apply_rules(op: GraphOp, rules: Sequence[Rule]) -> tuple[SSAValue, str] | No
             value = None
             _drop_new(op, before)
         if value is not None:
-            if value.type == op.results[0].type:
+            if value.type == op.results[0].type and debug_counters.allows(entry.name):
+                debug_counters.count(entry.name)
                 return value, entry.name
-            _drop_new(op, before)  # `?` dims: the rule would lose what is known
+            _drop_new(op, before)  # `?` dims: the rule would lose what is known; or the user forbids it
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from ...diagnostics import Diagnostic, from_exception, render
 from ...dialects.context import make_context
 from ...dialects.dominance import errors_in
 from ...dialects.parsing import decode, parse_module
+from ...errors import LaminaError
 from ..arguments import ArgumentParser, UsageError, add_extension, add_target, read_input, target_option
 from ..reading import sources
 from . import groups
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 SEPARATOR = "// -----"
 MAX_ERRORS = 20
+_IS_MODULE = re.compile(r'(?:\s|//[^\n]*\n|[#!][\w.$-]+\s*=[^\n]*\n)*(?:"builtin\.module"|(?:builtin\.)?module\b)')
+"""A text that begins with a module, behind comments and aliases."""
 
 
 class OptParser(ArgumentParser):
@@ -82,6 +86,7 @@ class Driver:
         self.pass_flags = parser.pass_flags
         self.verify = self.options.verify_each
         self.name, self.text = "", ""
+        self.unwrapped = False
 
     def run(self) -> int:
         """Do what the options say; the exit status."""
@@ -125,7 +130,10 @@ class Driver:
         """One input: its output, or None with the errors added to `found`."""
         try:
             with self.phase("Parser"):
-                module = parse_module(self.ctx, text, self.name, implicit_module=not self.options.no_implicit_module)
+                module = parse_module(self.ctx, text, self.name)
+                self.unwrapped = self.options.no_implicit_module and not _IS_MODULE.match(text)
+                if self.unwrapped and (count := len(module.body.block.ops)) != 1:
+                    raise _at_start(module, f"source must contain a single top-level operation, found: {count}")
                 if self.verify and not self.options.unverified_input:
                     for error in errors_in(module):
                         found.append(from_exception(error))
@@ -163,6 +171,8 @@ class Driver:
         with self.phase("Output"):
             if self.options.format != "mlir":
                 return in_format(module, self.options.format, self.ctx)
+            if self.unwrapped and len(module.body.block.ops) == 1:
+                return self.ir_text.of(module.body.block.ops.first or module) + "\n"
             return self.ir_text.of_module(module)
 
     def step(self, element: Any) -> Step:
@@ -259,7 +269,13 @@ def _add_own(add: Callable[..., Any]) -> None:
     )
     add("--output-split-marker", default=SEPARATOR, metavar="MARKER", help="what to print between the results of such inputs")
     add("--allow-unregistered-dialect", action="store_true", help="accept unknown ops in generic syntax")
-    add("--no-implicit-module", action="store_true", help="the input must be one builtin.module")
+    add("--no-implicit-module", action="store_true", help="the input is one op: no module is put around it")
+
+
+def _at_start(module: ModuleOp, message: str) -> LaminaError:
+    error = LaminaError(message)
+    error.location = module.location
+    return error
 
 
 def split(text: str, marker: str = SEPARATOR) -> list[str]:

@@ -6,7 +6,18 @@ from importlib import import_module
 
 from .group import Group
 
-NAMES = ("general", "pipelines", "printing", "measuring", "checking", "validating", "exploring")
+NAMES = (
+    "general",
+    "plugins",
+    "pipelines",
+    "printing",
+    "measuring",
+    "checking",
+    "limiting",
+    "reproducers",
+    "validating",
+    "exploring",
+)
 
 
 def load() -> list[Group]:
