@@ -229,13 +229,21 @@ class AlongDims(CompositeOp, ABC):
         return (tensor(operands[0].element_type, [shape[d] for d in kept_dims(len(shape), dims)]),)
 
 
+def _minus_average(b: Any, weights: SSAValue, dx: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """`dx - sum(weights * dx)` of weights whose sum is 1, taken twice.
+
+    One that has been rounded to 1 has lost what the others have: the first difference cancels there, and the average of what
+    is left over, 0 but for rounding, has it.
+    """
+    for _ in range(2):
+        dx = b.sub(dx, restore(b, b.reduce(b.mul(weights, dx), kind="add", dims=dims), dims, shape_of(dx)))
+    return dx
+
+
 def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    y, dims = op.results[0], ints(op.properties["dims"])
-    # y * (dx - sum(y dx))
-    weighted = b.mul(y, dx)
-    total = restore(b, b.reduce(weighted, kind="add", dims=dims), dims, shape_of(y))
-    return [b.sub(weighted, b.mul(y, total))]
+    y = op.results[0]
+    return [b.mul(y, _minus_average(b, y, dx, ints(op.properties["dims"])))]
 
 
 def _exp_shifted(b: Any, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
@@ -283,9 +291,7 @@ class SoftmaxOp(AlongDims):
 
 def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
-    y, dims = op.results[0], ints(op.properties["dims"])
-    # dx - sum(softmax(x) dx)
-    return [b.sub(dx, restore(b, b.reduce(b.mul(b.exp(y), dx), kind="add", dims=dims), dims, shape_of(y)))]
+    return [_minus_average(b, b.exp(op.results[0]), dx, ints(op.properties["dims"]))]
 
 
 @graph_op

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ...errors import ShapeError
 from ..define_by_run.eager import api
-from ..elementwise import compare, full_like_tracer, select
+from ..elementwise import compare, full_like_tracer, prepare, select
 from ..moves import normalize_axis, slice_axis
 from ..numpy.logic import where
 from ..numpy.math import logaddexp
@@ -16,6 +18,7 @@ from ..numpy.reduce import var as var_of
 from ..numpy.ufuncs import absolute, maximum, minimum, sqrt, tanh
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_float
+from ..transformations.custom import with_slopes
 
 __all__ = [
     "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
@@ -96,15 +99,39 @@ def mish(x: Any) -> Any:
 @api
 def soft_sign(x: Any) -> Any:
     """`x / (1 + |x|)`."""
-    x = lift_float(x)
-    return x / (absolute(x) + 1)
+    return _soft_sign(lift_float(x))
+
+
+def _soft_sign_slope(y: Tracer, x: Tracer) -> Any:
+    inverse = 1.0 / (absolute(x) + 1.0)
+    return inverse * inverse
+
+
+_soft_sign = with_slopes(lambda x: x / (absolute(x) + 1.0), _soft_sign_slope)
 
 
 @api
 def squareplus(x: Any, b: Any = 4) -> Any:
     """`(x + sqrt(x * x + b)) / 2`."""
-    x = lift_float(x)
-    return (x + sqrt(x * x + b)) / 2
+    x, b = prepare(np.arctan2, (lift_float(x), b))[0]
+    return _squareplus(x, b)
+
+
+def _root(x: Tracer, b: Tracer) -> Tracer:
+    return build("sqrt", x * x + b)
+
+
+def _half_sum(x: Tracer, b: Tracer) -> Tracer:
+    root, negative = _root(x, b), compare("lt", x, full_like_tracer(x, 0))  # where the sum cancels
+    return select(negative, 0.5 * b / (root - select(negative, x, full_like_tracer(x, -1))), 0.5 * (x + root))
+
+
+_ramp = with_slopes(  # 0.5 + 0.5 x / root
+    lambda x, b: _half_sum(x, b) / _root(x, b),
+    lambda y, x, b: 0.5 * b / (x * x + b) / _root(x, b),
+    lambda y, x, b: -0.25 * x / (x * x + b) / _root(x, b),
+)
+_squareplus = with_slopes(_half_sum, lambda y, x, b: _ramp(x, b), lambda y, x, b: 0.25 / _root(x, b))
 
 
 @api

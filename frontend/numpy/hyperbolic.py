@@ -18,7 +18,9 @@ from ..tracing import build
 from ..transformations.custom import with_slopes
 from .math import power_series, sign_factor
 
-__all__ = ["acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "asin", "asinh", "cbrt", "cosh", "sinh"]
+__all__ = [
+    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "asin", "asinh", "atanh", "cbrt", "cosh", "sinh",
+]  # fmt: skip
 
 _LN2 = {4: (0.693145751953125, 1.428606765330187e-06), 8: (0.6931471803691238, 1.9082149292705877e-10)}
 """ln 2 in two parts by the bytes of a number, the first so short that differences with it are exact."""
@@ -98,6 +100,10 @@ def arcsinh(x: Any, /) -> Any:
     (x,), _, weak = prepare(np.arcsinh, (x,))
     if is_complex_dtype(x.dtype):
         return complex_formulas.arcsinh(x, arcsinh)
+    return _weakly(_differentiated("arcsinh")(x), weak)
+
+
+def _arcsinh(x: Tracer) -> Tracer:
     one, sign = full_like_tracer(x, 1), sign_factor(x)
     size = build("mul", x, sign)
     large = full_like_tracer(x, _LARGE)
@@ -106,7 +112,19 @@ def arcsinh(x: Any, /) -> Any:
     root = build("sqrt", build("add", build("mul", s, s), one))
     # a product by s keeps the sign of a zero
     grown = build("mul", s, build("add", one, build("div", s, build("add", one, root))))
-    return build("mul", sign, _log_of_grown(near, grown, size), weak=weak)
+    return build("mul", sign, _log_of_grown(near, grown, size))
+
+
+def _longest(x: Tracer) -> Tracer:
+    """sqrt(1 + x^2)."""
+    size = build("mul", x, sign_factor(x))
+    near = compare("lt", size, full_like_tracer(x, _LARGE))
+    s = select(near, x, full_like_tracer(x, 0))
+    return select(near, build("sqrt", build("add", build("mul", s, s), full_like_tracer(x, 1))), size)
+
+
+_SLOPES["longest"] = _longest, lambda y, x: x / y
+_SLOPES["arcsinh"] = _arcsinh, lambda y, x: 1.0 / _differentiated("longest")(x)
 
 
 def _log_of_grown(near: Tracer, grown: Tracer, x: Tracer) -> Tracer:
@@ -150,8 +168,9 @@ def arcsin(x: Any, /) -> Any:
     return _weakly(_differentiated("arcsin")(x), weak)
 
 
-_SLOPES["arcsin"] = lambda x: build("atan2", x, _adjacent(x)), lambda y, x: 1.0 / _adjacent(x)
-_SLOPES["arccos"] = lambda x: build("atan2", _adjacent(x), x), lambda y, x: -1.0 / _adjacent(x)
+_SLOPES["adjacent"] = lambda x: _adjacent(x), lambda y, x: -x / y
+_SLOPES["arcsin"] = lambda x: build("atan2", x, _adjacent(x)), lambda y, x: 1.0 / _differentiated("adjacent")(x)
+_SLOPES["arccos"] = lambda x: build("atan2", _adjacent(x), x), lambda y, x: -1.0 / _differentiated("adjacent")(x)
 
 
 @operation
@@ -167,6 +186,27 @@ def _adjacent(x: Tracer) -> Tracer:
     """The other side of a right triangle whose longest is 1: accurate also where `1 - x * x` would cancel."""
     one = full_like_tracer(x, 1)
     return build("sqrt", build("mul", build("sub", one, x), build("add", one, x)))
+
+
+@operation
+def arctanh(x: Any, /) -> Any:
+    """`np.arctanh`: NaN outside [-1, 1]."""
+    (x,), _, weak = prepare(np.arctanh, (x,))
+    if is_complex_dtype(x.dtype):
+        return complex_formulas.arctanh(x)
+    return _weakly(_differentiated("arctanh")(x), weak)
+
+
+def _arctanh(x: Tracer) -> Tracer:
+    return build("mul", full_like_tracer(x, 0.5), build("sub", build("log1p", x), build("log1p", build("neg", x))))
+
+
+def _arctanh_slope(y: Tracer, x: Tracer) -> Any:
+    adjacent = _differentiated("adjacent")(x)
+    return 1.0 / (adjacent * adjacent)
+
+
+_SLOPES["arctanh"] = _arctanh, _arctanh_slope
 
 
 @operation
@@ -204,4 +244,4 @@ def _cbrt(x: Tracer) -> Tracer:
 _SLOPES["cbrt"] = _cbrt, lambda y, x: 1.0 / (3.0 * y * y)
 
 
-acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh
+acos, acosh, asin, asinh, atanh = arccos, arccosh, arcsin, arcsinh, arctanh

@@ -18,7 +18,7 @@ from ..tracer import Tracer
 from ..tracing import build, concrete_array, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
-    "arctanh", "atanh", "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp",
+    "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp",
     "logaddexp2", "pow", "power", "rad2deg", "radians", "sinc",
 ]  # fmt: skip
 
@@ -128,16 +128,6 @@ def power_series(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
 
 
 @operation
-def arctanh(x: Any, /) -> Any:
-    """`np.arctanh`: NaN outside [-1, 1]."""
-    (x,), _, weak = prepare(np.arctanh, (x,))
-    if is_complex_dtype(x.dtype):
-        return complex_formulas.arctanh(x)
-    half = full_like_tracer(x, 0.5)
-    return build("mul", half, build("sub", build("log1p", x), build("log1p", build("neg", x))), weak=weak)
-
-
-@operation
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """`np.logaddexp`: log(exp(x1) + exp(x2)) without overflow."""
     (x, y), _, weak = prepare(np.logaddexp, (x1, x2))
@@ -210,4 +200,4 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return select(compare("ne", x, x), x, step)
 
 
-atanh, pow = arctanh, power
+pow = power

@@ -107,7 +107,22 @@ _HOMES = {
     **{"linalg": "..linalg.namespace", "polydiv": ".fit", "polyfit": ".fit", "vectorize": ".slices"},
     **{"frompyfunc": ".frompyfunc", "ufunc": ".frompyfunc"},
     **dict.fromkeys(
-        ("acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "asin", "asinh", "cbrt", "cosh", "sinh"), ".hyperbolic"
+        (
+            "acos",
+            "acosh",
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arcsinh",
+            "arctanh",
+            "asin",
+            "asinh",
+            "atanh",
+            "cbrt",
+            "cosh",
+            "sinh",
+        ),
+        ".hyperbolic",
     ),
 }
 """What is imported when it is first used: the module that has it."""

@@ -186,7 +186,15 @@ def erfc(x: Any, /) -> Any:
 @operation
 def ndtr(x: Any, /) -> Any:
     """The normal distribution: the probability of less than `x`."""
-    return 0.5 * erfc(as_float(x) * -math.sqrt(0.5))
+    return _ndtr(as_float(x))
+
+
+def _normal_density(x: Tracer) -> Tracer:
+    root = build("gauss", 0.5 * x)  # x / 2 is exact
+    return 1 / math.sqrt(2 * math.pi) * root * root
+
+
+_ndtr = with_slopes(lambda x: 0.5 * erfc(x * -math.sqrt(0.5)), lambda y, x: _normal_density(x))
 
 
 @operation
