@@ -14,6 +14,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import is_interruption
+from .foreign import rule_of
 from .types import is_unsigned, scalar_of
 from .vocabulary import SIGNED_OPS
 
@@ -131,13 +132,17 @@ class _Checker:
 
 def _own_error(op: Operation) -> InvalidIR | None:
     """What the op itself says, its regions aside."""
+    rule = rule_of(op.name)
     try:
         op.verify(verify_nested_ops=False)
+        complaint = next(rule(op), None) if rule is not None else None
     except Exception as error:  # verifiers of foreign dialects raise whatever comes
         if is_interruption(error):
             raise
         text = str(error).strip().partition("\n")[0] or type(error).__name__
         return InvalidIR(op, text if text.startswith("'") else f"'{op.name}' op {text}")
+    if complaint is not None:
+        return InvalidIR(op, f"'{op.name}' op {complaint}")
     if op.name in SIGNED_OPS and is_unsigned(scalar_of(op.operands[0].type)):
         return InvalidIR(op, f"'{op.name}' op is of signed integers, got {op.operands[0].type}")
     return None

@@ -92,7 +92,7 @@ program.func @reinterpret(%x: memref<4xf32>) -> () {
 // -----
 
 program.func @subview(%x: memref<8xf32>) -> () {
-  // expected-error@+1 {{takes elements 4 to 10 of dim 0 of memref<8xf32>}}
+    // expected-error@+1 {{slice along dimension 0 runs out-of-bounds: 10 >= 8}}
   %a = memref.subview %x[4] [4] [2] : memref<8xf32> to memref<4xf32, strided<[2], offset: 4>>
 }
 
