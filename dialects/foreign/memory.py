@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, MemRefType, UnrankedMemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, MemRefType, NoneAttr, UnrankedMemRefType
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
@@ -143,7 +143,8 @@ def _reinterpret(op: Any) -> Iterator[str]:
     if layout is None:
         yield f"expected result type to have strided layout but found '{result}'"
         return
-    if layout[1] is not None and layout[1] != offsets[0]:
+    is_contiguous = isinstance(result.layout, NoneAttr)  # ours: buffers of host functions are pointers to their first element
+    if layout[1] is not None and layout[1] != offsets[0] and not is_contiguous:
         yield f"expected result type with offset = {'dynamic' if offsets[0] is None else offsets[0]} instead of {layout[1]}"
     for dim, (said, stride) in enumerate(zip(layout[0], strides, strict=True)):
         if said is not None and said != stride:

@@ -30,6 +30,9 @@ STRICTER = {
 """What we refuse and upstream takes, and why."""
 
 
+LAXER = {"memref.reinterpret_cast": "buffers of host functions are pointers to their first element, and complex numbers pairs"}
+"""What we take and upstream refuses, and why."""
+
 CONTEXT = make_context()
 
 
@@ -45,7 +48,8 @@ def _compare(chosen: list[Case], mlir_opt: str) -> list[str]:
     wrong = []
     for case, text, theirs in zip(chosen, texts, upstream(mlir_opt, texts), strict=True):
         ours = _ours(text)
-        if theirs != CRASH and (ours is None) != (theirs is None) and not (theirs is None and case.name in STRICTER):
+        agrees = theirs == CRASH or (ours is None) == (theirs is None)
+        if not agrees and case.name not in (STRICTER if theirs is None else LAXER):
             wrong.append(f"{case.name}, {case.change}: upstream says {theirs}, we say {ours}\n{text}")
     return wrong
 
