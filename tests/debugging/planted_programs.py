@@ -26,7 +26,7 @@ def moves(x: Any, y: Any) -> Any:
     padded = lnp.pad(x, ((1, 2), (0, 1)), constant_values=2.0)
     return (
         lnp.tanh(padded), lnp.concatenate([x * 2, y + 1], axis=1), lnp.flip(lnp.exp(x), 0), lnp.exp(x[1:3, ::2]) + 1,
-        lnp.transpose(x) * lnp.reshape(y, (5, 4)), x[lnp.argsort(y[:, 0])],
+        lnp.exp(lnp.transpose(lnp.stack([x, y, x + y])[:, :, :3], (1, 2, 0))), lnp.transpose(x) * lnp.reshape(y, (5, 4)), x[lnp.argsort(y[:, 0])],
     )  # fmt: skip
 
 
@@ -114,6 +114,24 @@ def donated(a: Any, b: Any) -> Any:
     return a * 0.5 + lnp.transpose(a), b - lnp.sum(a @ b, axis=0)
 
 
+def donated_once(a: Any) -> Any:
+    return a * 0.5 + lnp.transpose(a)
+
+
+def donated_early(a: Any, b: Any) -> Any:
+    t = lnp.sort(a @ b, axis=0)
+    return t, lnp.cumsum(t, axis=0) @ a
+
+
+def sizes(a: Any, b: Any) -> Any:
+    """Buffers of many sizes that live at different times."""
+    t = lnp.cumsum(a @ b, axis=0)
+    for n in (9, 40, 3, 25, 11):
+        u = lnp.cumsum(lnp.sum(t) * lnp.sin(lnp.arange(float(n * 9))), axis=0)
+        t = lnp.cumsum(lnp.reshape(u, (n, 9)) @ lnp.cumsum(b, axis=1), axis=0) + lnp.sum(t)
+    return t, lnp.cumsum(t, axis=1) @ lnp.cumsum(t.T, axis=1)
+
+
 def images(x: Any, w: Any) -> Any:
     return lm.nn.conv2d(x, w, padding=1), lm.nn.conv2d(x, w, stride=2), lm.nn.max_pool2d(x, 2)
 
@@ -177,6 +195,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] 
     "donated": (donated, (_square(6), _square(6)), {"donate_argnums": (0, 1)}),
     "images": (images, (_IMAGE, _FILTER), {}),
     "gradient_f16": (gradient_f16, (x,), {}),
+    "donated_once": (donated_once, (_square(6),), {"donate_argnums": (0,)}),
+    "donated_early": (donated_early, (_square(6), _square(6)), {"donate_argnums": (0, 1)}),
+    "sizes": (sizes, (np.ones((6, 9), np.float32), np.ones((9, 9), np.float32)), {}),
     "donated_later": (donated_later, (_square(6), _square(6)), {"donate_argnums": (0, 1)}),
     "batched_square": (batched_square, (_square(6), _square(6)), {}),
     "batched_constant": (batched_constant, (x,), {}),
@@ -186,7 +207,14 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] 
     "integers": (integers, (whole,), {}),
 }
 
-KERNELS = {
+TEXTS = {
+    "powers": """func.func @main(%x: tensor<4x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %three = graph.const dense<3.0> : tensor<4x5xf32>
+  %one = graph.const dense<-1.0> : tensor<4x5xf32>
+  %a = graph.pow %x, %three : tensor<4x5xf32>
+  %b = graph.pow %x, %one : tensor<4x5xf32>
+  return %a, %b : tensor<4x5xf32>, tensor<4x5xf32>
+}""",
     "saxpy": """loop.kernel @saxpy(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
   loop.for parallel %i = 0 to %N {
     %a = loop.load %x[%i] : memref<?xf32>
@@ -234,7 +262,7 @@ def module_of(name: str) -> Any:
     from lamina.dialects.context import make_context
     from lamina.dialects.parsing import parse_module
 
-    if (kernel := name.partition("_")[0]) in KERNELS:
-        return parse_module(make_context(), KERNELS[kernel])
+    if (kernel := name.partition("_")[0]) in TEXTS:
+        return parse_module(make_context(), TEXTS[kernel])
     function, arguments, options = PROGRAMS[name]
     return lm.jit(function, **options).lower(*arguments).module.clone()
