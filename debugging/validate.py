@@ -77,6 +77,7 @@ def validate_each(
     seeds: int = 1,
     after: Callable[[str, ModuleOp, float], None] | None = None,
     native: Callable[[ModuleOp], NativeRun] | None = None,
+    simplify: bool = True,
 ) -> Report:
     """Apply passes to a module, in place, comparing what its functions and kernels give before and after each.
 
@@ -90,11 +91,14 @@ def validate_each(
         seeds: how many seeds, from `seed` on.
         after: called after every pass with its name, the module and the seconds that the pass itself took.
         native: makes machine code of the module after the last pass, which is compared as if it were one more.
+        simplify: whether the input of an error is made as simple as possible, which may take seconds.
 
     Raises:
         ValidationError: naming the pass.
     """
-    return _Validation(module, ctx, [seed + k for k in range(seeds)], note).run(passes, after, native)
+    validation = _Validation(module, ctx, [seed + k for k in range(seeds)], note)
+    validation.simplify = simplify
+    return validation.run(passes, after, native)
 
 
 class _Validation:
@@ -103,6 +107,7 @@ class _Validation:
     def __init__(self, module: ModuleOp, ctx: Context, seeds: Sequence[int], note: Callable[[str], None]):
         self.module, self.ctx, self.note = module, ctx, note
         self.report = Report()
+        self.simplify = True
         self.origin: ModuleOp | None = None
         """The first module that runs without differences."""
         self.cases = cases_of(module, seeds, self.skip)
@@ -367,7 +372,7 @@ class _Validation:
             except InterpreterError:
                 return False
 
-        inputs = simplified(case.inputs, fails)
+        inputs = simplified(case.inputs, fails) if self.simplify else case.inputs
         expected, got, near, k = compared(inputs)
         if k is None:  # it differed from the results before, which a run of its own does not give
             inputs = case.inputs

@@ -1,0 +1,233 @@
+"""From an error to one file of a few ops: the fault is found, the module reduced, the passes and the rule told.
+
+`LAMINA_DEBUG=reproduce` does this for each function that Python compiles; `lamina-opt --reproduce=FILE` for its input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from .. import pipeline
+from ..dialects.context import make_context
+from ..errors import CompileError, InternalError, LaminaError
+from ..lowering.target import target_of
+from .bisection import Application, bisect
+from .comparison import brief
+from .native import Native
+from .reduction import op_count, reduced
+from .validate import NATIVE, ValidationError, validate_each
+
+SECONDS = 60.0
+"""How long a reduction may take."""
+
+
+@dataclass
+class Fault:
+    """What goes wrong with a module.
+
+    Attributes:
+        kind: `mismatch` or `internal`.
+        step: the pass, or `machine code`.
+        message: as the error has it.
+        inputs: on which a mismatch shows.
+    """
+
+    kind: str
+    step: str
+    message: str
+    inputs: Sequence[Any] = ()
+
+    def is_like(self, other: Fault | None) -> bool:
+        """Whether both are one fault, as far as one can tell: of one kind and in one step."""
+        return other is not None and (self.kind, self.step) == (other.kind, other.step)
+
+
+@dataclass
+class Reproducer:
+    """A file that shows a fault again.
+
+    Attributes:
+        path: of the file.
+        module: as it is there.
+        fault: that it shows.
+        passes: that it takes.
+        application: of a rule, where one decides.
+    """
+
+    path: Path
+    module: ModuleOp
+    fault: Fault
+    passes: Sequence[str]
+    application: Application | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ops(self) -> int:
+        """How many ops compute."""
+        return op_count(self.module)
+
+
+def find_fault(module: ModuleOp, passes: Sequence[Any] | None = None, seed: int = 0, *, native: bool = True) -> Fault | None:
+    """Validate each pass on a copy of a module; None if all is well.
+
+    Args:
+        passes: those of the pipeline to phase `program` if they are not given.
+        native: whether the machine code is compared, too.
+    """
+    copy = module.clone()
+    steps = [step.make() for step in pipeline.steps_to(copy, "program")] if passes is None else list(passes)
+    current = [""]
+    watched = [_Watched(step, current) for step in steps]
+    try:
+        validate_each(
+            copy, watched, make_context(), seed, lambda _: None, native=Native if native else None, simplify=False
+        )
+    except ValidationError as error:
+        return Fault("mismatch", error.pass_name, str(error), error.inputs)
+    except CompileError:
+        return None  # a program that may be refused
+    except LaminaError as error:
+        return Fault("internal", current[0], str(error))
+    except Exception as error:
+        return Fault("internal", current[0] or NATIVE, f"{type(error).__name__}: {error}".partition("\n")[0])
+    return None
+
+
+class _Watched:
+    """A pass whose name is noted while it runs."""
+
+    def __init__(self, step: Any, current: list[str]):
+        self.step, self.current, self.name = step, current, step.name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.step, name)
+
+    def apply(self, ctx: Any, module: ModuleOp) -> None:
+        """Run the pass."""
+        self.current[0] = self.name
+        self.step.apply(ctx, module)
+        self.current[0] = ""
+
+
+def reproduce(
+    module: ModuleOp,
+    fault: Fault | None = None,
+    *,
+    passes: Sequence[Any] | None = None,
+    seed: int = 0,
+    path: str | Path | None = None,
+    seconds: float = SECONDS,
+    tell: Callable[[str], None] = lambda text: print(text, file=sys.stderr),
+) -> Reproducer | None:
+    """Find the fault of a module, reduce it, find the rule, and write one file.
+
+    Args:
+        module: at any phase of its IR; it is not changed.
+        fault: if it is known already.
+        passes: what brings it to the fault; the pipeline if not given.
+        seed: of generated inputs.
+        path: of the file; by default one in the folder for temporary files, named by its content.
+        seconds: for the reduction.
+        tell: is told the outcome.
+
+    Returns:
+        None if the module shows no fault.
+    """
+    fault = fault or find_fault(module, passes, seed)
+    if fault is None:
+        return None
+    steps = [step.make() for step in pipeline.steps_to(module.clone(), "program")] if passes is None else list(passes)
+    native = fault.step == NATIVE
+    if not native:
+        last = max((k for k, step in enumerate(steps) if step.name == fault.step), default=len(steps) - 1)
+        steps = steps[: last + 1]
+
+    def shows(candidate: ModuleOp, passes: Sequence[Any]) -> bool:
+        return fault.is_like(find_fault(candidate, passes, seed, native=native))
+
+    small = reduced(module, lambda m: shows(m, steps), seconds)
+    steps = _fewest(steps, lambda some: shows(small, some))
+    small = reduced(small, lambda m: shows(m, steps), seconds / 2)
+    application = bisect(lambda: shows(small, steps))
+    final = find_fault(small, steps, seed, native=native) or fault
+    names = [_text(step) for step in steps]
+    found = Reproducer(_path(small, path), small, final, names, application)
+    found.path.write_text(_written(found, seed, native), encoding="utf-8")
+    said = f"{final.kind} of {final.step}: {final.message}" if final.kind == "internal" else final.message
+    tell(f"lamina: {said}\nlamina: reproducer of {found.ops} ops: {found.path}" + (f" ({application})" if application else ""))
+    return found
+
+
+def _fewest(steps: list[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:
+    """As few passes as show the fault, from many at once to one."""
+    size = len(steps) // 2
+    while size:
+        start = 0
+        while start < len(steps):
+            fewer = steps[:start] + steps[start + size :]
+            if fewer and shows(fewer):
+                steps = fewer
+            else:
+                start += size
+        size //= 2
+    return steps
+
+
+def _text(step: Any) -> str:
+    from ..pass_manager import text_of
+
+    return text_of(getattr(step, "step", step))
+
+
+def _path(module: ModuleOp, path: str | Path | None) -> Path:
+    if path is not None:
+        return Path(path)
+    name = hashlib.sha256(str(module).encode()).hexdigest()[:12]
+    return Path(os.environ.get("LAMINA_REPRODUCERS") or tempfile.gettempdir()) / f"lamina-{name}.mlir"
+
+
+def _written(found: Reproducer, seed: int, native: bool) -> str:
+    """The text of the file: how to run it again, what it says, on which machine, and the module."""
+    to_code = " --compile-to=object -o /dev/null" if native else ""
+    command = f"lamina-opt %s -p '{','.join(found.passes)}'{to_code} --validate-each --seed {seed}"
+    versions = ", ".join(f"{name} {version(name)}" for name in ("lamina", "xdsl", "llvmlite", "numpy"))
+    lines = [
+        f"RUN: {command}",
+        f"error: {found.fault.message}",
+        f"versions: {versions}, python {platform.python_version()}, {platform.machine()}",
+        f"target: {target_of(found.module)}",
+        *(f"input {k}: {x.dtype}{list(x.shape)} {brief(x)}" for k, x in enumerate(found.fault.inputs)),
+        *([f"rule: {found.application}; stop after it: {found.application.option}"] if found.application else []),
+    ]
+    head = "".join(f"// {line}\n" for text in lines for line in text.split("\n"))
+    return f"{head}\n{found.module}\n"
+
+
+def is_asked_for() -> bool:
+    """Whether `LAMINA_DEBUG` has the word reproduce."""
+    return "reproduce" in os.environ.get("LAMINA_DEBUG", "")
+
+
+def checked(module: ModuleOp) -> None:
+    """Validate the compilation of a module; on a fault write a reproducer, and raise.
+
+    Raises:
+        InternalError: with the file.
+    """
+    found = reproduce(module)
+    if found is not None:
+        raise InternalError(f"{found.fault.message}\nreproducer: {found.path}")
+
+
+__all__ = ["Fault", "Reproducer", "checked", "find_fault", "is_asked_for", "reproduce"]
