@@ -1,4 +1,4 @@
-"""Which application of which rule a fault comes from: the rules that a run asks about are forbidden one by one, then counted."""
+"""Which application of which rule a fault comes from: rules are forbidden one by one, then applications are counted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Making a module that shows a fault as small as it still shows it: delta debugging over functions, results, ops and sizes.
 
-After Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), with the replacements of IR reducers: what
-an op gives becomes an argument, one of its operands, or a constant, and the op goes.
+After Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), with the replacements of IR reducers:
+what an op gives becomes an argument, one of its operands, or a constant, and the op goes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     ModuleOp,
     TensorType,
     VectorType,
@@ -157,10 +158,13 @@ class _Reduction:
 
     def shrink_sizes(self) -> None:
         """Write smaller numbers for the sizes in types, the same number everywhere."""
-        sizes = sorted({int(n) for n in re.findall(r"(?<![\w.])(\d+)(?=x)", str(self.best))}, reverse=True)
-        for size in sizes:
+        sizes = {n for op in self.best.walk() for value in op.results for n in _shape(value) if n > 1}
+        sizes |= {
+            n for op in self.best.walk() for r in op.regions for b in r.blocks for a in b.args for n in _shape(a) if n > 1
+        }
+        for size in sorted(sizes, reverse=True):
             for smaller in dict.fromkeys((1, 2, 3, size // 4, size // 2, size - 1)):
-                if 0 < smaller < size and self.keeps_text(re.sub(rf"(?<![\w.@%]){size}(?![\w.])|(?<![\w.@%]){size}(?=x)", str(smaller), str(self.best))):
+                if 0 < smaller < size and self.keeps_text(_with_size(str(self.best), size, smaller)):
                     break
 
     def simplify_constants(self) -> None:
@@ -181,6 +185,16 @@ class _Reduction:
         except Exception:
             return False
         return self.keeps(candidate)
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    type: Any = value.type
+    return tuple(type.get_shape()) if isinstance(type, TensorType | MemRefType) else ()
+
+
+def _with_size(text: str, old: int, new: int) -> str:
+    """A text with another number for a size, wherever that number stands."""
+    return re.sub(rf"(?:(?<=[\d?]x)|(?<![\w.@%])){old}(?=x|(?![\w.]))", str(new), text)
 
 
 # Changes
@@ -303,7 +317,11 @@ def _is_called(function: func.FuncOp) -> bool:
     module = function.parent_op()
     name = f"@{function.sym_name.data}"
     return module is None or any(
-        name in str(value) for op in module.walk() if op is not function for value in op.properties.values() if "@" in str(value)
+        name in str(value)
+        for op in module.walk()
+        if op is not function
+        for value in op.properties.values()
+        if "@" in str(value)
     )
 
 

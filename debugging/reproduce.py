@@ -90,9 +90,7 @@ def find_fault(module: ModuleOp, passes: Sequence[Any] | None = None, seed: int 
     current = [""]
     watched = [_Watched(step, current) for step in steps]
     try:
-        validate_each(
-            copy, watched, make_context(), seed, lambda _: None, native=Native if native else None, simplify=False
-        )
+        validate_each(copy, watched, make_context(), seed, lambda _: None, native=Native if native else None, simplify=False)
     except ValidationError as error:
         return Fault("mismatch", error.pass_name, str(error), error.inputs)
     except CompileError:
@@ -156,9 +154,9 @@ def reproduce(
     def shows(candidate: ModuleOp, passes: Sequence[Any]) -> bool:
         return fault.is_like(find_fault(candidate, passes, seed, native=native))
 
+    steps = _fewest(steps, lambda some: shows(module, some))
     small = reduced(module, lambda m: shows(m, steps), seconds)
     steps = _fewest(steps, lambda some: shows(small, some))
-    small = reduced(small, lambda m: shows(m, steps), seconds / 2)
     application = bisect(lambda: shows(small, steps))
     final = find_fault(small, steps, seed, native=native) or fault
     names = [_text(step) for step in steps]
@@ -211,7 +209,7 @@ def _written(found: Reproducer, seed: int, native: bool) -> str:
         *([f"rule: {found.application}; stop after it: {found.application.option}"] if found.application else []),
     ]
     head = "".join(f"// {line}\n" for text in lines for line in text.split("\n"))
-    return f"{head}\n{found.module}\n"
+    return f"{head}\n{found.module!s}\n"
 
 
 def is_asked_for() -> bool:

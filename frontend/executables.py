@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -41,6 +42,7 @@ def native_function(
         if (found := _kept.get(key)) is not None:
             _kept.move_to_end(key)
             return native(replace(found, functions=functions or {})) if isinstance(found, Executable) else found
+    check_if_asked(module)
     executable = pipeline.build(module, "main", names=names, consume=False)
     if functions:
         executable = replace(executable, functions=functions)
@@ -50,6 +52,18 @@ def native_function(
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     return made
+
+
+def check_if_asked(module: ModuleOp) -> None:
+    """With `LAMINA_DEBUG=reproduce`, validate the compilation of a module before it happens.
+
+    Raises:
+        InternalError: a step of it is wrong; a reproducer of a few ops was written.
+    """
+    if "reproduce" in os.environ.get("LAMINA_DEBUG", ""):
+        from ..debugging.reproduce import checked
+
+        checked(module)
 
 
 def native(executable: Executable) -> Callable[..., Any]:

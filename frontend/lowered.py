@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..runtime.arrays import Sizes, plain
 from ..runtime.executable import Executable
 from ..runtime.signature import ArrayParam, Signature
-from .executables import MISS, native, native_function
+from .executables import MISS, check_if_asked, native, native_function
 from .functions import Aval, Interface, Program, TracedFunction
 from .pytree import TreeDef, flatten
 
@@ -105,6 +105,7 @@ class Lowered:
         """
         from .. import pipeline
 
+        check_if_asked(self._module)
         return replace(pipeline.build(self._module, "main", names=self.paths, consume=consume), functions=self._callbacks)
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:

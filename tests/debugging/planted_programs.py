@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The programs on which planted faults must show, as graphs that `lamina` traces."""
 
 from __future__ import annotations

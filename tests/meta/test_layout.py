@@ -62,6 +62,8 @@ MAY_IMPORT = {
     "debugging": {
         "explorer",
         "passes",
+        "debug_counters",
+        "pass_manager",
         "pipeline",
         "dialects",
         "transforms",

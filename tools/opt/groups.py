@@ -15,6 +15,7 @@ NAMES = (
     "checking",
     "limiting",
     "reproducers",
+    "reducing",
     "validating",
     "exploring",
 )

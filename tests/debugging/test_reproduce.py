@@ -1,0 +1,106 @@
+"""From a fault to a file of a few ops: the module is reduced, the rule and its application are named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lamina.debugging.bisection import bisect
+from lamina.debugging.reduction import op_count, reduced
+from lamina.debugging.reproduce import find_fault, reproduce
+from lamina.dialects.context import make_context
+from lamina.dialects.graph import rules
+from lamina.dialects.parsing import parse_module
+
+CHAIN = 8
+
+
+def program() -> Any:
+    """A chain of many ops, in which one `sub(x, neg(y))` stands among others."""
+    lines = ["func.func @main(%x: tensor<6x5xf32>, %y: tensor<6x5xf32>) -> (tensor<6x5xf32>, tensor<6xf32>) {"]
+    last = "%x"
+    for k in range(CHAIN):
+        lines.append(f"  %a{k} = graph.tanh {last} : tensor<6x5xf32>")
+        lines.append(f"  %b{k} = graph.mul %a{k}, %y : tensor<6x5xf32>")
+        last = f"%b{k}"
+    lines += [
+        "  %n = graph.neg %y : tensor<6x5xf32>",
+        f"  %s = graph.sub {last}, %n : tensor<6x5xf32>",
+        "  %e = graph.exp %s : tensor<6x5xf32>",
+        "  %r = graph.reduce add %e over [1] : tensor<6x5xf32> -> tensor<6xf32>",
+        "  return %e, %r : tensor<6x5xf32>, tensor<6xf32>",
+        "}",
+    ]
+    return parse_module(make_context(), "\n".join(lines))
+
+
+@pytest.fixture
+def wrong_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sub(x, neg(y)) -> sub(x, y)`, which is wrong."""
+
+    def wrong(op: Any, b: Any) -> Any:
+        inner = op.rhs.owner
+        return b.sub(op.lhs, inner.x) if getattr(inner, "name", "") == "graph.neg" else None
+
+    wrong.__name__ = "sub_of_neg"
+    found = rules.rules_by_root()
+    changed = tuple(replace(rule, apply=wrong) if rule.name == "sub_of_neg" else rule for rule in found["graph.sub"])
+    monkeypatch.setitem(found, "graph.sub", changed)
+
+
+def test_a_wrong_rule_becomes_a_file_of_a_few_ops(wrong_rule: None, tmp_path: Path) -> None:
+    said: list[str] = []
+    found = reproduce(program(), path=tmp_path / "fault.mlir", tell=said.append)
+    assert found is not None and found.fault.step == "graph-simplify"
+    assert found.ops <= 4 and found.passes == ["graph-simplify"]
+    assert str(found.application) == "application 1 of 1 of rule 'sub_of_neg'"
+    text = found.path.read_text()
+    assert "// RUN: lamina-opt %s -p 'graph-simplify' --validate-each --seed 0\n" in text
+    assert "// versions: lamina " in text and "// input 0: float32" in text and f"of {found.ops} ops" in said[0]
+    again = find_fault(parse_module(make_context(), text), None, native=False)
+    assert again is not None and again.step == "graph-simplify"
+
+
+def test_without_a_fault_there_is_nothing_to_reproduce() -> None:
+    assert find_fault(program()) is None
+
+
+def test_reduction_keeps_what_fails_only() -> None:
+    def has_exp_of_sub(module: Any) -> bool:
+        return any(op.name == "graph.exp" and op.operands[0].owner.name == "graph.sub" for op in module.walk())
+
+    module = program()
+    small = reduced(module, has_exp_of_sub)
+    assert op_count(small) == 2 and op_count(module) == 2 * CHAIN + 4
+    assert "tensor<1x1xf32>" in str(small)
+
+
+def test_bisection_names_the_application() -> None:
+    from lamina import debug_counters
+
+    done: list[int] = []
+
+    def fails() -> bool:
+        done[:] = [k for k in range(7) if debug_counters.allows("harmless") and debug_counters.allows("culprit")]
+        return 4 in done and len(done) >= 5
+
+    found = bisect(fails)
+    assert found is not None and (found.rule, found.of) == ("harmless", 7) and found.number == 5
+
+
+def test_python_writes_a_reproducer(
+    wrong_rule: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import lamina as lm
+
+    monkeypatch.setenv("LAMINA_DEBUG", "reproduce")
+    monkeypatch.setenv("LAMINA_REPRODUCERS", str(tmp_path))
+    x = np.ones((3, 4), np.float32)
+    with pytest.raises(Exception, match="pass 'graph-simplify' changed the meaning of @main"):
+        lm.jit(lambda x, y: lm.numpy.tanh(x * 2) - -y)(x, x)
+    (file,) = tmp_path.glob("lamina-*.mlir")
+    assert file.read_text().count("graph.") <= 12
+    assert str(file) in capfd.readouterr().err
