@@ -15,12 +15,15 @@ _COMPILERS_OWN = {"float16": ("__FLT16_MANT_DIG__", "_Float16"), "bfloat16": ("_
 _SHORT = {"float16": "f16", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128", "int4": "i4", "uint4": "u4"}
 
 
-def header(interface: Interface, stem: str, *, source: str = "", finds_openmp: bool = False) -> str:
+def header(
+    interface: Interface, stem: str, *, source: str = "", finds_openmp: bool = False, weights_file: str | None = None
+) -> str:
     """The text of a header.
 
     Args:
         stem: of its file name, for the guard.
         source: what the object was made of, for the first line.
+        weights_file: the name of the file of weights, if they are in one.
         finds_openmp: whether a program that includes it and is compiled with `-fopenmp` is linked with the runtime.
     """
     guard = "".join(c if c.isascii() and c.isalnum() else "_" for c in stem.upper()) + "_H"
@@ -38,6 +41,12 @@ def header(interface: Interface, stem: str, *, source: str = "", finds_openmp: b
         f"const char *{interface.isa}(void);",
         "",
     ]
+    if weights_file is not None:
+        lines += [
+            f"/* Give the contents of {_comment(weights_file)}, before any function is called: they are copied. */",
+            f"int {interface.weights}(const void *data, int64_t bytes);",
+            "",
+        ]
     if finds_openmp:
         lines += [ANCHOR.format(name=f"{interface.prefix}_openmp"), ""]
     return "\n".join([*lines, "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""])

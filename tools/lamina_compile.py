@@ -56,7 +56,8 @@ def run(args: Sequence[str] | None) -> int:
     targets = tuple(map(get, _LEVELS)) if options.multi_isa else () if target is None else (target,)
     ctx = make_context()
     module = parse(ctx, *read_text(options.file))
-    name = module.sym_name.data if module.sym_name is not None else output.name.partition(".")[0]
+    file_name = output.name if options.file == "-" else Path(options.file).name
+    name = module.sym_name.data if module.sym_name is not None else file_name.partition(".")[0]
     prefix = default_prefix(name) if options.prefix is None else checked_prefix(options.prefix)
     pipeline.guard_accesses(module)
     file = None if weights is None else Path(weights).name
@@ -65,7 +66,8 @@ def run(args: Sequence[str] | None) -> int:
     if options.header is not None:  # first: a header that C cannot have leaves no object either
         finds_openmp = options.threads is None and exported.is_parallel
         source = "" if options.file == "-" else f"{Path(options.file).name} for "
-        text = header(exported.interface, Path(options.header).stem, source=source, finds_openmp=finds_openmp)
+        stem = Path(options.header).stem
+        text = header(exported.interface, stem, source=source, finds_openmp=finds_openmp, weights_file=file)
         contents[options.header] = text.encode()
     if weights is not None:
         contents[weights] = exported.weights or b""

@@ -1,6 +1,7 @@
 """Weights in a file of their own: constants become memory of the object, which a program fills once.
 
-The file has a head of 64 bytes (magic, an id of the layout, its size) and the constants, each from a multiple of 64 on.
+The file has a head of 64 bytes (magic, an id of the layout, its size, the start of a digest) and the constants, each from a
+multiple of 64 on.
 """
 
 from __future__ import annotations
@@ -50,13 +51,14 @@ def taken_out(text: str, interface: Interface) -> Weights:
         offsets.append(at)
         at += -(-len(part) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
     layout = hashlib.sha256(repr((interface.prefix, names, [len(part) for part in parts])).encode()).digest()[:16]
-    head = (_MAGIC + layout + at.to_bytes(8, "little")).ljust(_HEAD_BYTES, b"\0")
-    file = head + b"".join(part.ljust(-(-len(part) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT, b"\0") for part in parts)
+    head = _MAGIC + layout + at.to_bytes(8, "little")
+    body = b"".join(part.ljust(-(-len(part) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT, b"\0") for part in parts)
+    file = head + hashlib.sha256(body).digest()[: _HEAD_BYTES - len(head)] + body
     module = Module()
     module.globals["lamina.weights"] = ("@lamina.weights", "@lamina.weights = internal global ptr null, align 8")
     sizes = [len(part) for part in parts]
     header = f"signext i32 @{interface.weights}(ptr %data, i64 %bytes)"
-    define(module, header, lambda b: _set_weights(b, names, sizes, offsets, head[:40]))
+    define(module, header, lambda b: _set_weights(b, names, sizes, offsets, head))
     return Weights(f"{text}\n{module.text()}", file)
 
 

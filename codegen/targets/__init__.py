@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from . import aarch64, riscv64, x86_64_v2, x86_64_v3, x86_64_v4  # noqa: F401  each adds itself to TARGETS
+from . import aarch64, riscv64, wasm32, x86_64_v2, x86_64_v3, x86_64_v4  # noqa: F401  each adds itself to TARGETS
 from .base import TARGETS, Target, parse
 from .host import host, host_architecture
 

@@ -65,7 +65,8 @@ def test_every_element_type_has_one_in_c(tmp_path: Path):
 def test_any_name_becomes_one_of_c(tmp_path: Path):
     text = ODD.replace("scale.by$two", "gr\u00f6\u00dfe */") + ODD.replace("scale.by$two", "gr  e __")
     (tmp_path / "odd.mlir").write_text(text)
-    args = [str(tmp_path / "odd.mlir"), "-o", str(tmp_path / "exp.o"), "--header", str(tmp_path / "odd.h")]
+    (tmp_path / "odd.mlir").rename(tmp_path / "exp.mlir")
+    args = [str(tmp_path / "exp.mlir"), "-o", str(tmp_path / "odd.o"), "--header", str(tmp_path / "odd.h")]
     assert lamina_compile.main(args) == 0
     header = (tmp_path / "odd.h").read_text()
     assert "\nint exp__gr__e___(" in header and "\nint exp__gr__e____1(" in header
@@ -152,7 +153,7 @@ func.func @wide(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
         ("threads", ["--threads"]),
         ("alone", ["--no-threads"]),
     ):
-        args = [str(folder / "wide.mlir"), "-o", str(folder / f"{name}.o"), "--prefix=wide", *options]
+        args = [str(folder / "wide.mlir"), "-o", str(folder / f"{name}.o"), *options]
         assert lamina_compile.main(args) == 0
     (folder / "main.c").write_text(COUNTING)
     return folder

@@ -129,7 +129,10 @@ def test_an_object_links_with_c(layer: str, tmp_path: Path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler")
-    assert lamina_compile.main([layer, "-o", str(tmp_path / "named.o"), "--header", str(tmp_path / "named.h")]) == 0
+    assert (
+        lamina_compile.main([layer, "-o", str(tmp_path / "named.o"), "--header", str(tmp_path / "named.h"), "--prefix=named"])
+        == 0
+    )
     (tmp_path / "main.c").write_text("""
 #include <stdio.h>
 #include "named.h"
