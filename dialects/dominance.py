@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import is_interruption
 from .foreign import rule_of
 from .types import is_unsigned, scalar_of
+from .verified import Verified
 from .vocabulary import SIGNED_OPS
 
 
@@ -57,9 +58,10 @@ def errors_in(op: Operation) -> Iterator[InvalidIR]:
 class _Checker:
     def __init__(self) -> None:
         self.visible: set[SSAValue] = set()
+        self.verified = Verified()
 
     def op(self, op: Operation, reachable: bool = True) -> Iterator[InvalidIR]:
-        error = _own_error(op)
+        error = _own_error(op, self.verified)
         if error is None and reachable:
             error = self._undefined_operand(op)
         if error is not None:
@@ -130,11 +132,11 @@ class _Checker:
                 added.append(value)
 
 
-def _own_error(op: Operation) -> InvalidIR | None:
+def _own_error(op: Operation, verified: Verified) -> InvalidIR | None:
     """What the op itself says, its regions aside."""
     rule = rule_of(op.name)
     try:
-        op.verify(verify_nested_ops=False)
+        verified.verify(op)
         complaint = next(rule(op), None) if rule is not None else None
     except Exception as error:  # verifiers of foreign dialects raise whatever comes
         if is_interruption(error):

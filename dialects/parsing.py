@@ -36,10 +36,11 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span, Token
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import is_interruption
 from . import literals, printing
+from .lexing import LaminaLexer
 from .size_lists import SizesAttr, with_sizes
 
 MAX_NESTING = 96
@@ -54,13 +55,10 @@ MAX_DENSE_BYTES = 1 << 28
 LONG_LIST = 1 << 10
 """From how many characters on a list of elements is read as a whole and not token by token."""
 
+_PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-9]++(?![\w.$])|index(?![\w.$])", re.ASCII)
+"""A type whose text says all of it and ends where this does: it is parsed once."""
+
 _T = TypeVar("_T")
-
-
-class LaminaLexer(MLIRLexer):
-    """xDSL's, whose pattern for strings takes time exponential in the length of one that does not end."""
-
-    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class LaminaParser(Parser):
@@ -75,6 +73,7 @@ class LaminaParser(Parser):
         text = decode(input, name) if isinstance(input, bytes) else input
         self._depth = 0
         self._uses: dict[str, Span] = {}
+        self._types: dict[str, Any] = {}
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._file = StringAttr(name)
         AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # Parser's own, but for the lexer
@@ -160,9 +159,15 @@ class LaminaParser(Parser):
 
     def parse_optional_type(self) -> Any:
         start = self._current_token.span
+        plain = _PLAIN_TYPE.match(self.lexer.input.content, start.start)
+        if plain is not None and (known := self._types.get(plain[0])) is not None:
+            self._resume_from(plain.end())
+            return known
         type = self._nested(super().parse_optional_type)
         if isinstance(type, IntegerType) and type.width.data > MAX_INT_WIDTH:
             self.raise_error(f"integer type is wider than {MAX_INT_WIDTH} bits", start)
+        if plain is not None and type is not None:
+            self._types[plain[0]] = type
         return type
 
     def parse_optional_attribute(self) -> Attribute | None:

@@ -13,13 +13,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ..runtime.garbage import collecting_later
 from .opt.driver import Driver
 from .reading import guarded
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line; the exit status."""
-    return guarded("lamina-opt", lambda arguments: Driver(arguments).run(), args)
+    with collecting_later():
+        return guarded("lamina-opt", lambda arguments: Driver(arguments).run(), args)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ from ..size_lists import SizesAttr
 from ..symbolic import Size
 from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
+from ..verified import by_types
 
 Props = Mapping[str, Attribute]
 Types = Sequence[TensorType]
@@ -318,6 +319,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def parse(cls, parser: Parser) -> Self:
         return parse_op(cls, parser, cls.syntax, cls.types)
 
+    @by_types
     def verify_(self) -> None:
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
