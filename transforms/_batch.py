@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.graph.autodiff import VmapOp
+from ..dialects.graph.autodiff import DerivativeOp, VmapOp
 from ..dialects.graph.base import CompositeOp, GraphOp, ints
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.collective import CollectiveOp
@@ -37,6 +37,8 @@ class Batcher:
         self.values: dict[SSAValue, SSAValue] = {}
         self.batched: set[SSAValue] = set()
         """Values of the function (not what they became: one value may be given both batched and not)."""
+        self.differentiated = True
+        """Whether something around the batch is still to be differentiated."""
         self.made: dict[tuple[object, ...], list[FuncOp]] = {}
         """What functions that are called became."""
 
@@ -54,7 +56,7 @@ class Batcher:
     ) -> Batcher:
         """One for a function of other values, of which those are batched that are flagged; with a mask, for some elements."""
         inner = Batcher(b, self.size, mask)
-        inner.made = self.made
+        inner.made, inner.differentiated = self.made, self.differentiated
         inner.values.update(zip(function.body.block.args, values, strict=True))
         inner.batched.update(a for a, flag in zip(function.body.block.args, flags, strict=True) if flag)
         return inner
@@ -114,6 +116,7 @@ class Batcher:
         block = Block(arg_types=[operand.type for operand in op.operands])
         found = op.decompose(GraphBuilder(block, op.location), op.properties, *block.args)
         inner = Batcher(self.b, self.size, self.mask)
+        inner.differentiated = self.differentiated
         inner.values.update(zip(block.args, operands, strict=True))
         inner.batched.update(argument for argument, flag in zip(block.args, flags, strict=True) if flag)
         for one in block.ops:
@@ -174,6 +177,9 @@ def expand_vmap(op: VmapOp) -> None:
     axes = ints(op.axes)
     size = next(shape_of(a)[axis] for a, axis in zip(op.arguments, axes, strict=True) if axis >= 0)
     batcher = Batcher(GraphBuilder(InsertPoint.before(op), op.location), size)
+    module = op.get_toplevel_object()
+    assert isinstance(module, Operation)
+    batcher.differentiated = any(isinstance(other, DerivativeOp) for other in module.walk())
     for argument, inner, axis in zip(op.arguments, function.body.block.args, axes, strict=True):
         value = argument
         if axis > 0:

@@ -15,6 +15,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.autodiff import has_tangent
+from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.effects import has_effects
@@ -189,12 +190,7 @@ def batch_chosen(op: ChosenOp, batcher: Batcher) -> None:
         assert isinstance(op, CaseOp)
         index = batcher.values[op.index]
         masks = _taken(op, batcher)
-        every = [
-            _where_taken(op, f, batcher, mask, flags)
-            if mask is not None and _may_spoil(op, f, batcher)
-            else batcher.of_function(b, f, values, flags, mask if _has_inner_effects(f) else None).run(f)
-            for f, mask in zip(functions, masks, strict=True)
-        ]
+        every = [_of_branch(op, f, batcher, mask, flags) for f, mask in zip(functions, masks, strict=True)]
         results = choose(b, index, every, select_batch)
     for old, value in zip(op.results, results, strict=True):
         batcher.values[old] = value
@@ -215,6 +211,18 @@ def choose(
     return results
 
 
+def _of_branch(
+    op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue | None, flags: Sequence[bool]
+) -> Sequence[SSAValue]:
+    """What one branch gives for the elements of the mask, where there is one, and anything for the others."""
+    values, has_effects = [batcher.values[v] for v in op.arguments], _has_inner_effects(branch)
+    if mask is not None and _may_spoil(op, branch, batcher):
+        if isinstance(batcher.size, int) and batcher.size > 0 and not has_effects:
+            return _where_taken(op, branch, batcher, mask, flags)
+        values, flags = _shielded(op, branch, batcher, mask, flags)
+    return batcher.of_function(batcher.b, branch, values, flags, mask if has_effects else None).run(branch)
+
+
 def _has_inner_effects(function: FuncOp) -> bool:
     """Whether an op of a function has effects."""
     return any(map(has_effects, function.body.block.ops))
@@ -223,22 +231,30 @@ def _has_inner_effects(function: FuncOp) -> bool:
 def _may_spoil(op: CaseOp, branch: FuncOp, batcher: Batcher) -> bool:
     """Whether a branch may have slopes that are not finite: where it is not taken, a cotangent of 0 turns them into NaN.
 
-    Not where nothing it returns has a tangent, and not for ops whose slopes are constants. A batch of a size that only a call
-    knows, which may have no element to take values from, is computed as it is.
+    Not where nothing is differentiated around the batch, or nothing the op returns has a tangent, and not for ops whose slopes
+    are constants.
     """
-    if (
-        not isinstance(batcher.size, int)
-        or batcher.size <= 0
-        or _has_inner_effects(branch)
-        or not any(has_tangent(r.type) for r in op.results)
-    ):
+    if not batcher.differentiated or not any(has_tangent(r.type) for r in op.results):
         return False
-    return not all(isinstance(inner, ReturnOp) or inner.name in _CONSTANT_SLOPES for inner in branch.body.block.ops)
+    inner = branch.body.block.ops
+    return not all(isinstance(one, ReturnOp) or (isinstance(one, GraphOp) and one.has_constant_slopes) for one in inner)
 
 
-_CONSTANT_SLOPES = frozenset(
-    f"graph.{name}" for name in ("const", "add", "sub", "neg", "broadcast", "reshape", "transpose", "slice", "cmp", "not")
-)
+def _shielded(
+    op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, flags: Sequence[bool]
+) -> tuple[list[SSAValue], list[bool]]:
+    """The arguments of a branch, which are constants where it is not taken, and whether they are batched.
+
+    Their cotangents are 0 there, whatever the branch would give; in forward mode so are their tangents. An argument that is the
+    same for all has a cotangent that is a sum over all, so it becomes one for each. That costs more than `_where_taken`, and
+    holds for a batch that may be empty and for branches with effects.
+    """
+    b, values, batched = batcher.b, [batcher.values[v] for v in op.arguments], list(flags)
+    for k, value in enumerate(values):
+        if has_tangent(value.type):
+            each = value if flags[k] else batcher.spread(value)
+            values[k], batched[k] = select_batch(b, mask, each, b.stop_gradient(each)), True
+    return values, batched
 
 
 def _where_taken(op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, flags: Sequence[bool]) -> Sequence[SSAValue]:

@@ -228,6 +228,11 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         """The meaning in NumPy: result arrays of exactly the declared dtypes and shapes."""
 
+    @property
+    def has_constant_slopes(self) -> bool:
+        """Whether slopes are finite constants, whatever the operands are."""
+        return isinstance(self.derivative, Zero | Linear)
+
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         """`evaluate` of an op that stays as it is: what follows from its attributes is computed once, here."""
         return self.evaluate

@@ -168,7 +168,7 @@ def find_places(x: TensorType, indices: Sequence[TensorType], props: Props) -> P
     if window and len(window) != len(at):  # C3
         raise ShapeError(f"window needs one size for each of the dims {list(at)}, got {list(window)}")
     for d, size in zip(at, window or (1,) * len(at), strict=True):
-        if size < 0 or (shape[d] != DYNAMIC and size > shape[d]):  # C3
+        if size < 0 or (shape[d] != DYNAMIC and size > shape[d] and 0 not in points):  # C3
             raise ShapeError(f"a place takes {size} of dim {d}, which has {shape[d]} of {show_shape(shape)}")
     if len(batch) > len(points) or not all(compatible(shape[d], n) for d, n in zip(batch, points, strict=False)):  # C4
         raise ShapeError(
@@ -257,7 +257,8 @@ class GatherOp(GraphOp):
 
     (C1) One index tensor an addressed dim, at least one; they are of i32 or i64 and of one shape.
     (C2) Addressed and batch dims are distinct and within the rank.
-    (C3) `window` is left out or has a size for each addressed dim; a place is not larger than the operand.
+    (C3) `window` is left out or has a size for each addressed dim; a place is not larger than the operand,
+    unless there are none.
     (C4) The sizes of the batch dims are those of the first dims of the indices.
     """
 

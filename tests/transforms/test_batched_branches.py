@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -107,3 +108,52 @@ def test_of_captured_control_flow(f: Callable[..., Any], slope: float):
         return lm.vmap(lambda x: f(w, x))(XS).sum()
 
     np.testing.assert_allclose(lm.jit(lm.grad(total))(2.0), slope)
+
+
+@pytest.mark.parametrize("f", [by_cond, by_switch, in_scan, nested], ids=lambda f: f.__name__)
+def test_of_a_size_that_only_a_call_knows(f: Callable[..., Any]):
+    def total(w: Any, xs: Any) -> Any:
+        return lm.vmap(lambda x: f(w, x))(xs).sum()
+
+    plain = dict(CASES)[f]
+    slopes = lm.jit(
+        lambda w, xs: (lm.grad(total)(w, xs), lm.jvp(lm.grad(total), (w, xs), (1.0, xs))[1]), dynamic={"xs": ("n",)}
+    )
+    for xs in (XS, np.zeros(2), np.zeros(0), np.full(5, 3.0)):
+        step = 1e-4
+        low, middle, high = (sum(plain(w, x) for x in xs) for w in (2 - step, 2.0, 2 + step))
+        slope, _ = slopes(2.0, xs)
+        np.testing.assert_allclose(slope, (high - low) / (2 * step), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            lm.jvp(lm.grad(total), (2.0, xs), (1.0, 0 * xs))[1], (high - 2 * middle + low) / step**2, rtol=1e-5, atol=1e-5
+        )
+
+
+def test_of_a_branch_with_effects(capfd: pytest.CaptureFixture[str]):
+    def noisy(w: Any, x: Any) -> Any:
+        def taken() -> Any:
+            lm.debug.print("at {}", x)
+            return w / x
+
+        return lm.cond(x != 0, taken, lambda: w)
+
+    def total(w: Any, xs: Any) -> Any:
+        return lm.vmap(lambda x: noisy(w, x))(xs).sum()
+
+    assert lm.grad(total)(2.0, XS) == 2.5
+    assert capfd.readouterr().out.split() == ["at", "1.0", "at", "2.0"]
+    assert lm.jvp(lm.grad(total), (2.0, XS), (1.0, XS))[1] == -1.5
+    np.testing.assert_allclose(lm.grad(total, 1)(2.0, XS), [0, -2, -0.5])
+
+
+def test_costs_nothing_where_nothing_is_differentiated():
+    """The ops of a batch of branches are those of both, and one selection, unless it is differentiated."""
+
+    def values(w: Any, xs: Any) -> Any:
+        return lm.vmap(lambda x: by_cond(w, x))(xs)
+
+    def ops(f: Callable[..., Any]) -> list[str]:
+        return re.findall(r"graph\.(\w+)", lm.jit(f).lower(2.0, XS).as_text("optimized"))
+
+    assert not {"case", "gather"} & set(ops(values))
+    assert "gather" in ops(lm.grad(lambda w, xs: values(w, xs).sum()))
