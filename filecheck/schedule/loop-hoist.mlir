@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'loop-hoist{kernel=rows buffer=t}' | filecheck %s
+// RUN: lamina-opt %s --validate-each -p 'loop-hoist{kernel=rows buffer=t}' | filecheck %s
 // RUN: lamina-opt %s -p 'loop-split{kernel=rows loop=i size=4},loop-hoist{kernel=rows buffer=t}' | filecheck %s --check-prefix=BLOCK
 // RUN: not lamina-opt %s -p 'loop-hoist{kernel=rows buffer=x}' 2>&1 | filecheck %s --check-prefix=ARGUMENT
 // RUN: not lamina-opt %s -p 'loop-hoist{kernel=no_loop buffer=t}' 2>&1 | filecheck %s --check-prefix=LOOP
@@ -50,6 +50,8 @@ loop.kernel @no_extent(%N: index, %y: memref<?xf32>) shapes(%y[%N]) {
 loop.kernel @no_vectors(%y: memref<8x8xf32>) {
   loop.for parallel %i = 0 to 8 {
     %t = loop.alloc stack : memref<8xf32>
+    %zeros = arith.constant dense<0.0> : vector<8xf32>
+    loop.store %zeros, %t[0] : memref<8xf32>, vector<8xf32>
     %a = loop.load %t[0] : memref<8xf32>, vector<8xf32>
     loop.store %a, %y[%i, 0] : memref<8x8xf32>, vector<8xf32>
   }

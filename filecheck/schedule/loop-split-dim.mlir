@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=2}' | filecheck %s
+// RUN: lamina-opt %s --validate-each -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=2}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=0 factor=2}' 2>&1 | filecheck %s --check-prefix=REMAINDER
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=2 factor=2}' 2>&1 | filecheck %s --check-prefix=DIM
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=1}' 2>&1 | filecheck %s --check-prefix=FACTOR
@@ -39,6 +39,8 @@ loop.kernel @classes(%x: memref<3x7xf32>, %y: memref<3x1xf32>) {
 // VECTOR: loop-split-dim{kernel=no_vectors buffer=t dim=0 factor=2}: an access of t moves a vector: split the dim before you vectorize
 loop.kernel @no_vectors(%y: memref<8xf32>) {
   %t = loop.alloc stack : memref<8xf32>
+  %zeros = arith.constant dense<0.0> : vector<8xf32>
+  loop.store %zeros, %t[0] : memref<8xf32>, vector<8xf32>
   %a = loop.load %t[0] : memref<8xf32>, vector<8xf32>
   loop.store %a, %y[0] : memref<8xf32>, vector<8xf32>
 }

@@ -1,17 +1,17 @@
-// RUN: lamina-opt %s -p 'loop-split{loop=i size=8}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s --validate-each -p 'loop-split{loop=i size=8}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-split{loop=i size=8}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The inner loop ends where the old one did; subscripts take the sum up, other uses of the index get one op.
 // CHECK-LABEL: loop.kernel @remainder
-//       CHECK:   loop.for parallel %io = 0 to %N step 8 {
-//  CHECK-NEXT:     loop.for parallel %ii = 0 to min(8, %N - %io) {
+//       CHECK:   loop.for seq %io = 0 to %N step 8 {
+//  CHECK-NEXT:     loop.for seq %ii = 0 to min(8, %N - %io) {
 //  CHECK-NEXT:       %i = arith.addi %io, %ii : index
 //  CHECK-NEXT:       %a = loop.load %x[%io + %ii + 1] : memref<?xf32>
 //  CHECK-NEXT:       %b = arith.index_cast %i : index to i64
 //  CHECK-NEXT:       loop.store %a, %x[%io + %ii] : memref<?xf32>
 //  CHECK-NEXT:       loop.store %b, %y[%io + %ii] : memref<?xi64>
 loop.kernel @remainder(%x: memref<?xf32>, %y: memref<?xi64>, %N: index) shapes(%x[%N + 1], %y[%N]) {
-  loop.for parallel %i = 0 to %N {
+  loop.for seq %i = 0 to %N {
     %a = loop.load %x[%i + 1] : memref<?xf32>
     %b = arith.index_cast %i : index to i64
     loop.store %a, %x[%i] : memref<?xf32>
