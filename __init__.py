@@ -142,6 +142,8 @@ if TYPE_CHECKING:
     from .frontend.transformations.vjp import linearize as linearize
     from .frontend.transformations.vjp import vjp as vjp
     from .frontend.unjitted import disable_jit as disable_jit
+    from .frontend.watching import debug_nans as debug_nans
+    from .frontend.watching import watch as watch
     from .modules.module import Module as Module
     from .modules.module import buffer as buffer
     from .modules.module import static as static
@@ -216,6 +218,8 @@ _HOMES = {
     **dict.fromkeys(("Device", "DeviceArray", "register_device"), ".frontend.devices"),
     "dim": ".frontend.dynamic",
     "disable_jit": ".frontend.unjitted",
+    "debug_nans": ".frontend.watching",
+    "watch": ".frontend.watching",
     "named_scope": ".frontend.scopes",
     **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
     **dict.fromkeys(

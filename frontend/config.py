@@ -29,6 +29,8 @@ class Options:
         lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together
             (`define_by_run/lazy.py`).
         jit: whether `jit` compiles; if not, functions and loops run in Python (`disable_jit`).
+        nans: whether results of compiled functions are searched for NaNs (`debug_nans`).
+        watched: the variables of compiled functions whose values calls tell (`watch`).
         variants: whether products of a number of rows that only a call knows get code of their own for one row and for few.
     """
 
@@ -37,6 +39,13 @@ class Options:
     lazy: bool = False
     variants: bool = True
     jit: bool = True
+    nans: bool = False
+    watched: tuple[str, ...] = ()
+
+    @property
+    def of_code(self) -> Options:
+        """The options without those that look at calls and change no code."""
+        return replace(self, nans=False, watched=()) if self.nans or self.watched else self
 
     @property
     def are_numpys(self) -> bool:

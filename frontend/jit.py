@@ -20,7 +20,7 @@ from ..runtime.callable import FunctionBase, function_class
 from ..runtime.executable import OUT, Executable
 from ..runtime.garbage import collecting_later
 from ..runtime.results import apart, check_results
-from . import unjitted
+from . import unjitted, watching
 from .config import config
 from .dynamic import Dynamic
 from .executables import MISS
@@ -132,7 +132,14 @@ class _Dispatcher:
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """The slow path of the native function: trees, numbers, new specializations."""
         latest = self.latest
-        if latest is not None and latest.options is config.options and not kwargs and not self.is_withdrawn(latest):
+        if (
+            latest is not None
+            and latest.options is config.options
+            and not kwargs
+            and not self.is_withdrawn(latest)
+            and not config.options.nans
+            and not watching.is_watching()
+        ):
             try:
                 leaves = latest.flatten(args)  # pyright: ignore[reportOptionalCall]
             except Exception as error:  # another structure
@@ -173,11 +180,14 @@ class _Dispatcher:
             self.latest = found
             if self.is_withdrawn(found):
                 self.install_flat(dataclasses.replace(found.executable, takes_out=self.takes_out))
-        return found.call(leaves, self.name) if out is None else found.call_into(leaves, out, self.name)
+        result = found.call(leaves, self.name) if out is None else found.call_into(leaves, out, self.name)
+        if config.options.nans or watching.is_watching():
+            watching.look(self.name, lambda: self.lower(structure, statics, found.traced.avals), leaves, result)
+        return result
 
     def specialization(self, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
         """What is compiled for some types, made if it is not there yet."""
-        key = (structure, statics, avals, config.options)
+        key = (structure, statics, avals, config.options.of_code)
         found = self.specializations.get(key)
         if found is None:
             with self.lock:

@@ -42,6 +42,10 @@ class Lowered:
         """The graph IR, a fresh copy; its entry is `@main`."""
         return self._module.clone()
 
+    def module_with_places(self) -> ModuleOp:
+        """The graph IR as it was traced, where ops know their lines; not to be changed."""
+        return self._module
+
     @property
     def in_avals(self) -> tuple[Aval, ...]:
         """Dtypes and shapes of the argument leaves."""
