@@ -18,7 +18,7 @@ from .codegen.exports.weights import taken_out
 from .codegen.standalone import standalone
 from .codegen.targets import Target, host
 from .errors import CompileError, about, placed
-from .runtime.signature import Signature
+from .runtime.signature import GivenSizes, Signature
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -153,7 +153,7 @@ def _compiled(module: ModuleOp, ctx: Context | None, target: Target) -> tuple[st
         for op in module.body.block.ops:
             if isinstance(op, KernelOp) and op.sym_name.data not in launched:
                 with about(op):
-                    functions[op.sym_name.data] = kernel_signature_of(op), takes_status(op)
+                    functions[op.sym_name.data] = kernel_signature_of(op, GivenSizes), takes_status(op)
             if isinstance(op, FuncOp) and not op.is_private:
                 functions[op.sym_name.data] = signature_of(module, op.sym_name.data), False
         on_threads = any(isinstance(op, ForOp) and op.threads is not None for op in module.walk())

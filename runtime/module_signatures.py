@@ -83,8 +83,11 @@ def site_of(op: CallbackOp) -> Site:
     return Site(op.kind.data, op.text.data, op.batch.value.data, bool(masks), operands, results)
 
 
-def kernel_signature_of(kernel: KernelOp) -> Signature:
+def kernel_signature_of(kernel: KernelOp, kind: type[Signature] = Signature) -> Signature:
     """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
+
+    Args:
+        kind: `GivenSizes` if its caller gives them.
 
     Raises:
         CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
@@ -94,7 +97,7 @@ def kernel_signature_of(kernel: KernelOp) -> Signature:
     try:
         params = tuple(_param(interface, parameter) for parameter in interface.parameters)
         symbols, heavy = tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0)
-        return Signature(interface.kernel, params, symbols=symbols, heavy=heavy, is_kernel=True)
+        return kind(interface.kernel, params, symbols=symbols, heavy=heavy, is_kernel=True)
     except ValueError as error:
         raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
 

@@ -204,13 +204,14 @@ class Function:
         self._arena_size = None if self.is_kernel else library.function(data["arena"], ctypes.c_int64, *sizes)
         self._local = threading.local()
 
-    def __call__(self, *args: Any, out: Any = None, threads: int | None = None) -> Any:
+    def __call__(self, *args: Any, out: Any = None, threads: int | None = None, **given: int) -> Any:
         """Call it: one array, a tuple of several, or None.
 
         Args:
             args: an array or number for each parameter, with its dtype and sizes.
             out: an array, or a tuple of several, for the results.
             threads: of a kernel with parallel loops: on how many it runs.
+            given: sizes by name; those that arrays say need not be given.
 
         Raises:
             TypeError: something has another type, dtype or number than it must.
@@ -221,11 +222,16 @@ class Function:
             raise TypeError(f"{self.name}() takes {len(self.params)} arguments, got {len(args)}")
         if threads is not None and not self._takes_threads:
             raise TypeError(f"{self.name}() takes no number of threads")
-        sizes: dict[str, int] = {}
+        for name, size in given.items():
+            if name not in self.sizes:
+                raise TypeError(f"{self.name}() has no size '{name}'; it has: {', '.join(self.sizes) or 'none'}")
+            if type(size) is not int or not -(1 << 63) <= size < 1 << 63:
+                raise TypeError(f"{self.name}(): size '{name}' must be an int of 64 bits, got {size!r}")
+        sizes = dict(given)
         values = [param.checked(self.name, arg, sizes, self.sizes) for param, arg in zip(self.params, args, strict=True)]
         for name in self.sizes:
             if name not in sizes:
-                raise ValueError(f"{self.name}(): no argument gives the size '{name}'")
+                raise ValueError(f"{self.name}(): no array gives the size '{name}': give it as {name}=")
         for param, arg in zip(self.params, args, strict=True):
             param.check_sizes(self.name, arg, sizes)
         results = self._results(sizes, out)

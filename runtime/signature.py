@@ -191,7 +191,8 @@ class Signature:
         if unknown := [use for use in bound | used if not 0 <= use < len(self.symbols)]:
             raise ValueError(f"{what} has {len(self.symbols)} symbols and uses number {max(unknown, key=abs)}")
         for index, symbol in enumerate(self.symbols):
-            if index not in bound and (not self.meant or is_symbol(self.meant_sizes[index])):
+            is_derived = bool(self.meant) and not is_symbol(self.meant_sizes[index])
+            if index not in bound and not is_derived and not self.sizes_are_given:
                 raise ValueError(f"{what}: no size or stride of an argument gives the symbol '{symbol}'")
         if not self.is_kernel and any(param.writes for param in self.arrays):
             raise ValueError(f"{what} is a program and writes an argument")
@@ -199,6 +200,11 @@ class Signature:
             name = self.results[result].name
             if self.params[arg] != replace(self.results[result], name=self.params[arg].name):
                 raise ValueError(f"{what} has a donation to '{name}' of another type")
+
+    @property
+    def sizes_are_given(self) -> bool:
+        """Whether a caller gives sizes beside the arrays, so that no array must have them."""
+        return False
 
     @cached_property
     def meant_sizes(self) -> tuple[Any, ...]:
@@ -289,6 +295,14 @@ class Signature:
         if self.is_kernel:
             return f"{self.name}({params})"
         return f"{self.name}({params}) -> {results if len(self.results) == 1 else f'({results})'}"
+
+
+class GivenSizes(Signature):
+    """The signature of what is called with its sizes as arguments of their own, as from C."""
+
+    @property
+    def sizes_are_given(self) -> bool:
+        return True
 
 
 def _symbols(params: Sequence[ArrayParam]) -> set[int]:
