@@ -30,7 +30,7 @@ EXACT = frozenset(
     "graph.const graph.iota graph.dim graph.neg graph.abs graph.sign graph.floor graph.ceil graph.rint graph.not graph.rem "
     "graph.max graph.min graph.cmp graph.select graph.bitcast graph.reshape graph.transpose graph.broadcast graph.slice "
     "graph.concat graph.pad graph.reverse graph.gather graph.embedding graph.sort graph.top_k graph.relu graph.complex "
-    "graph.real graph.image graph.as_pairs graph.from_pairs graph.interleave graph.window_pick graph.stop_gradient "
+    "graph.real graph.imag graph.as_pairs graph.from_pairs graph.interleave graph.window_pick graph.stop_gradient "
     "graph.permutation arith.constant arith.negf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.remf "
     "arith.select arith.extf arith.bitcast math.absf math.floor math.ceil math.roundeven math.round math.trunc math.copysign "
     "vector.broadcast vector.extract vector.insert vector.shuffle vector.bitcast".split()

@@ -13,7 +13,9 @@ from lamina.dialects.context import make_context
 
 ROOT = Path(__file__).parent.parent.parent
 DIALECTS = ("graph", "loop", "program", "arith", "math", "vector", "memref", "func")
-ROOMS = ("transforms", "lowering", "codegen", "runtime", "tools", "frontend", "training", "modules")
+ROOMS = (
+    "transforms", "lowering", "codegen", "runtime", "debugging", "explorer", "tools", "frontend", "training", "modules",
+)  # fmt: skip
 BARE = ("transforms", "lowering")
 """Where sets of ops are written without their dialect: other folders have the names of functions and of LLVM's instructions."""
 
@@ -40,9 +42,9 @@ def missing(tree: ast.AST, is_bare: bool) -> list[str]:
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            match = re.fullmatch(rf"({'|'.join(DIALECTS)})\.(\w+)", node.value)
-            if match and match[2] not in op_names(match[1]):
-                found.append(f"{node.lineno}: {node.value}")
+            named = [re.fullmatch(rf"({'|'.join(DIALECTS)})\.(\w+)", word) for word in node.value.split()]
+            if all(named):  # one name, or a list of them that is split
+                found += [f"{node.lineno}: {name[0]}" for name in named if name and name[2] not in op_names(name[1])]
         elements = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else getattr(node, "keys", ())
         words = [e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)]
         if is_bare and len(words) >= 3:
@@ -70,6 +72,7 @@ def test_strings_name_ops_that_exist(room: str) -> None:
         ('x = op.name == "graph.compare"', ["1: graph.compare"]),
         ('x = ("add", "maxsi", "minsi", "mul")', []),
         ('x = "graph.cmp", "see graph.compare"', []),
+        ('x = "graph.cmp graph.compare".split()', ["1: graph.compare"]),
     ],
 )
 def test_a_wrong_name_is_found(source: str, found: list[str]) -> None:
