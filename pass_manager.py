@@ -19,7 +19,6 @@ from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
 from . import debug_counters
-from .errors import LaminaError
 from .pass_text import Element, option_text
 from .passes import UnknownPassError, check, parse_elements, pass_of, run_pass
 
@@ -139,28 +138,32 @@ def run_elements(elements: Sequence[ModulePass | Nest], op: Operation, ctx: Cont
             for inner in _anchored(element.anchor, op):
                 run_elements(element.elements, inner, ctx, observer)
         else:
-            op = run_observed(element, op, ctx, observer)
+            left = run_observed(element, op, ctx, observer)
+            if left is None:
+                return
+            op = left
 
 
-def run_observed(one: ModulePass, op: Operation, ctx: Context, observer: Observer) -> Operation:
-    """Run one pass on an op, telling the observer; the op, or what took its place."""
+def run_observed(one: ModulePass, op: Operation, ctx: Context, observer: Observer) -> Operation | None:
+    """Run one pass on an op, telling the observer; the op, or what took its place, if anything did."""
     if not debug_counters.allows("pass-execution"):
         return op
     observer.before(one, op)
     try:
-        start = perf_counter()
+        start, left = perf_counter(), op
         if isinstance(op, ModuleOp):
             run_pass(op, ctx, one)
         else:
-            op = _run_isolated(one, op, ctx)
+            left = _run_isolated(one, op, ctx)
         seconds = perf_counter() - start
-        if observer.verify:
-            check(op, f"pass '{one.name}' left invalid IR: ")
+        if observer.verify and left is not None:
+            check(left, f"pass '{one.name}' left invalid IR: ")
     except Exception as error:
         observer.failed(one, op, error)
         raise
-    observer.after(one, op, seconds)
-    return op
+    if left is not None:
+        observer.after(one, left, seconds)
+    return left
 
 
 def _anchored(anchor: str, op: Operation) -> list[Operation]:
@@ -172,9 +175,9 @@ def _anchored(anchor: str, op: Operation) -> list[Operation]:
 # Running on a part of a module
 
 
-def _run_isolated(one: ModulePass, op: Operation, ctx: Context) -> Operation:
-    """Run a pass on a module that holds an op alone; the op, or the first op of its name that took its place."""
-    block, following, name = op.parent, op.next_op, op.name
+def _run_isolated(one: ModulePass, op: Operation, ctx: Context) -> Operation | None:
+    """Run a pass on a module that holds an op alone; the op, or what took its place: an op of its symbol or kind, or none."""
+    block, following, name, symbol = op.parent, op.next_op, op.name, _symbol(op)
     assert block is not None
     around: Operation | None = op
     while around is not None and not isinstance(around, ModuleOp):
@@ -197,10 +200,8 @@ def _run_isolated(one: ModulePass, op: Operation, ctx: Context) -> Operation:
                 block.insert_op_before(each, following)
     if op in found:
         return op
-    same = [each for each in found if each.name == name]
-    if not same:
-        raise LaminaError(f"pass '{one.name}' cannot run on each '{name}': it leaves none; run it on builtin.module")
-    return same[0]
+    same = [each for each in found if symbol is not None and _symbol(each) == symbol]
+    return next(iter(same or [each for each in found if each.name == name]), None)
 
 
 def _keep_names_apart(holder: ModuleOp, around: Operation, op: Operation) -> None:

@@ -169,6 +169,8 @@ def _from_spec(spec: ArgSpec) -> ModulePass:
         if option not in known:
             have = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
             raise UnknownPassError(f"pass '{spec.name}' has no option '{option.replace('_', '-')}', it has: {have}")
+    flags = {field.name for field in dataclasses.fields(cls) if field.type in (bool, "bool")}
+    spec = ArgSpec(spec.name, {key: values or ((True,) if key in flags else ()) for key, values in spec.parameters.items()})
     try:
         return cls.from_spec(spec)
     except Exception as error:

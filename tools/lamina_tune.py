@@ -1,7 +1,7 @@
 """lamina-tune: measure this machine, once, so that schedules fit it.
 
 lamina-tune --machine
-lamina-tune --machine --show
+lamina-tune --show
 
 What is measured to be better than what was detected is kept as the text of a target beside the object cache, and taken by all
 later compilations for the host. LAMINA_MACHINE=off ignores it.
@@ -32,11 +32,13 @@ def run(args: Sequence[str] | None) -> int:
     parser.add_argument("--show", action="store_true", help="print what was measured, or what would be; measure nothing")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"how long to measure, about ({SECONDS:g})")
     options = parser.parse_args(args)
+    if options.show:
+        return _show()
     if not options.machine:
         raise UsageError("say what to tune: --machine (kernels are tuned in Python, by lamina.tune)")
     if not options.seconds > 0:
         raise UsageError(f"--seconds must be above 0, got {options.seconds:g}")
-    return _show() if options.show else _measure(options.seconds)
+    return _measure(options.seconds)
 
 
 def _show() -> int:

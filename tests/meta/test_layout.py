@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "debug_counters": set(),
     "pass_text": {"errors"},
     "passes": {"pass_text", "extensions", "dialects", "errors", "transforms", "lowering"},
-    "pass_manager": {"debug_counters", "pass_text", "passes", "errors"},
+    "pass_manager": {"debug_counters", "pass_text", "passes"},
     "replay": {"passes", "dialects", "lowering", "codegen", "errors"},
     "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes", "replay"},
     "written_kernels": {"pipeline", "replay", "dialects", "lowering", "codegen", "runtime", "errors"},
