@@ -158,7 +158,13 @@ def _of_parse_error(error: Any) -> Diagnostic:
     notes = tuple(Diagnostic("note", (message or "here").strip(), place(span)) for span, message in getattr(error, "refs", ()))
     message = error.msg.strip() or "does not parse"
     is_name = message[1:2].isupper()  # SSA
-    return Diagnostic("error", message if is_name else message[:1].lower() + message[1:], place(error.span), notes)
+    return Diagnostic(
+        "error",
+        message if is_name else message[:1].lower() + message[1:],
+        place(error.span),
+        notes,
+        getattr(error, "remedy", None),
+    )
 
 
 def _note(note: Any) -> Diagnostic:

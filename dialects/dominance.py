@@ -6,26 +6,28 @@ is visible inside the block after its op, in blocks that its block dominates, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ..errors import is_interruption
-from .foreign import rule_of
+from .foreign import WORDED, rule_of
 from .types import is_unsigned, scalar_of
 from .verified import Verified
 from .vocabulary import SIGNED_OPS
 
 
 class InvalidIR(VerifyException):
-    """IR that does not verify, with the op at fault."""
+    """IR that does not verify, with the op at fault; notes are messages, each with a location."""
 
-    def __init__(self, op: Operation, message: str) -> None:
+    def __init__(self, op: Operation, message: str, notes: Sequence[tuple[str, Any]] = ()) -> None:
         super().__init__(message)
         self.op = op
+        self.notes = list(notes)
         self.location = op.location
 
 
@@ -136,17 +138,35 @@ def _own_error(op: Operation, verified: Verified) -> InvalidIR | None:
     """What the op itself says, its regions aside."""
     rule = rule_of(op.name)
     try:
-        verified.verify(op)
-        complaint = next(rule(op), None) if rule is not None else None
+        complaint = next(rule(op), None) if rule is not None and op.name in WORDED else None
+        if complaint is None:
+            verified.verify(op)
+            complaint = next(rule(op), None) if rule is not None else None
     except Exception as error:  # verifiers of foreign dialects raise whatever comes
         if is_interruption(error):
             raise
         text = str(error).strip().partition("\n")[0] or type(error).__name__
+        if text.startswith("Redefinition of symbol"):
+            return _redefinition(op) or InvalidIR(op, text)
         return InvalidIR(op, text if text.startswith("'") else f"'{op.name}' op {text}")
     if complaint is not None:
         return InvalidIR(op, f"'{op.name}' op {complaint}")
     if op.name in SIGNED_OPS and is_unsigned(scalar_of(op.operands[0].type)):
         return InvalidIR(op, f"'{op.name}' op is of signed integers, got {op.operands[0].type}")
+    return None
+
+
+def _redefinition(table: Operation) -> InvalidIR | None:
+    """The error of the second op with a name in a symbol table, in upstream's words."""
+    first: dict[str, Operation] = {}
+    for op in table.regions[0].block.ops:
+        name = symbol.data if isinstance(symbol := op.get_attr_or_prop("sym_name"), StringAttr) else None
+        if name is None:
+            continue
+        if name in first:
+            notes = [("see existing symbol definition here", first[name].location)]
+            return InvalidIR(op, f"redefinition of symbol named '{name}'", notes)
+        first[name] = op
     return None
 
 

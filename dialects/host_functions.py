@@ -28,14 +28,17 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import CompileError, SizeError, placed
 from . import program
+from .hints import closest
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
-from .loop.structure import MOST_LANES, KernelOp
+from .loop.structure import MOST_LANES, ONE_VARIANT, KernelOp
 from .symbolic import Size
 from .types import is_complex, part_of, shape_of
 
+KNOWN_ATTRIBUTES = ("lamina.phase", "lamina.target", ONE_VARIANT)
+"""Attributes of modules that the compiler reads."""
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
 
@@ -107,6 +110,11 @@ def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
 
 def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
     phase, target = module.attributes.get("lamina.phase"), module.attributes.get("lamina.target")
+    for name in module.attributes:
+        if name.startswith("lamina.") and name not in KNOWN_ATTRIBUTES:
+            meant = closest(name, KNOWN_ATTRIBUTES)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(KNOWN_ATTRIBUTES))}"
+            yield f"attribute {name} is not known: {hint}"
     if phase is not None and not (isinstance(phase, StringAttr) and phase.data in PHASES):
         yield f"attribute lamina.phase must be one of {', '.join(PHASES)}, got {phase}"
     if target is not None and not isinstance(target, StringAttr):

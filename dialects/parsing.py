@@ -41,6 +41,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ..errors import is_interruption
 from . import literals, printing
 from .lexing import LaminaLexer
+from .parse_messages import Messages
 from .size_lists import SizesAttr, with_sizes
 
 MAX_NESTING = 96
@@ -61,7 +62,7 @@ _PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-
 _T = TypeVar("_T")
 
 
-class LaminaParser(Parser):
+class LaminaParser(Messages):
     """A parser of one text; `parse_module()` is the way in.
 
     Raises:
@@ -71,6 +72,7 @@ class LaminaParser(Parser):
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<stdin>") -> None:
         printing.install()
         text = decode(input, name) if isinstance(input, bytes) else input
+        self.start_messages()
         self._depth = 0
         self._uses: dict[str, Span] = {}
         self._types: dict[str, Any] = {}
@@ -91,6 +93,8 @@ class LaminaParser(Parser):
                 module.location = self.location_at(0)
             return module
         except ParseError as error:
+            if self.deferred:
+                raise self.deferred[0] from None
             self._raise_at_use(error)
             raise
         except RecursionError:
@@ -104,7 +108,7 @@ class LaminaParser(Parser):
         """xDSL reports values and blocks without a definition at the end of the text or region: point at a use instead."""
         if "used but not defined" in error.msg and self.forward_ssa_references:
             name = next(iter(self.forward_ssa_references))
-            raise ParseError(self._uses[name], f"%{name} is used but not defined") from None
+            raise self.undefined(name, self._uses[name]) from None
         if error.msg.startswith("region ends with missing block") and self.forward_block_references:
             name, uses = next(iter(self.forward_block_references.items()))
             raise ParseError(uses[0], f"block ^{name} is used but not defined in this region") from None

@@ -48,12 +48,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, OptPropertyDef, VarOperandDef
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptOperandDef, OptPropertyDef, VarOperandDef, VarResultDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
 
 from ..errors import DTypeError, ShapeError
 from .assembly import parse_type_list, parse_types, parse_values, print_type_list, print_types, print_values
+from .hints import closest
 from .size_lists import SizesAttr, parse_size, size_text
 from .types import tensors_of
 
@@ -282,9 +285,12 @@ def parse_op(cls: type[IRDLOperation], parser: Parser, syntax: str, types: str) 
         (reader.token if isinstance(part, Token) else reader.group)(part)  # pyright: ignore[reportArgumentType]
     reader.add_segments()
     attributes, properties = parser.parse_optional_attr_dict(), reader.properties
+    known = cls.get_irdl_definition().properties
     for name in list(attributes):
-        if name in cls.get_irdl_definition().properties:
+        if name in known:
             properties[name] = attributes.pop(name)
+        elif "." not in name and (meant := closest(name, known)) is not None:
+            parser.raise_error(f"'{cls.name}' op has no attribute '{name}': did you mean '{meant}'?", position)
     operands = [operand for group in reader.operands.values() for operand in group]
     operand_types, declared = _parse_signature(parser, types, len(operands))
     values = parser.resolve_operands(operands, operand_types, position)
@@ -318,7 +324,13 @@ def _inferred(cls: Any, values: Sequence[SSAValue], properties: Any, parser: Par
     try:
         return list(cls.infer_types(tensors_of(values), properties))
     except (ShapeError, DTypeError) as error:
-        parser.raise_error(f"'{cls.name}' op {error}", position)
+        message = f"'{cls.name}' op {error}"
+        definition = cls.get_irdl_definition()
+        deferred: list[ParseError] | None = getattr(parser, "deferred", None)
+        if deferred is None or not values or any(isinstance(result, VarResultDef) for _, result in definition.results):
+            parser.raise_error(message, position)
+        deferred.append(ParseError(Span(position, position, parser.lexer.input), message))
+        return [values[0].type] * len(definition.results)  # the verifier says what is wrong, among all other errors
 
 
 class TextOp(IRDLOperation):

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..dialects.hints import syntax_of
 from .arguments import UsageError
 
 if TYPE_CHECKING:
     from xdsl.context import Context
-    from xdsl.ir import Dialect, Operation
+    from xdsl.ir import Dialect
     from xdsl.passes import ModulePass
 
 _WIDTH = 50
@@ -158,28 +159,11 @@ def op_page(name: str, ctx: Context) -> str:
         raise UsageError(f"there is no op '{name}'" + _hint(name, _op_names(name, ctx)))
     text = inspect.getdoc(cls) or "(it says nothing of itself)"
     lines = [cls.name, "", text.strip()]
-    if syntax := _syntax(cls):
+    if syntax := syntax_of(cls):
         lines += ["", "Syntax:", textwrap.indent(syntax, "  ")]
     for title, rows in _parts(cls):
         lines += ["", f"{title}:", *rows]
     return "\n".join(lines) + "\n"
-
-
-def _syntax(cls: type[Operation]) -> str | None:
-    """The pattern of the custom syntax, ours or xDSL's; None: it is written in Python, or there is none."""
-    pattern = getattr(cls, "syntax", None)
-    if isinstance(pattern, str):
-        types = {
-            "same": " : type of all operands",
-            "result": " : type of the result",
-            "arrow": " : (types of the operands) -> type of the result",
-            "signature": " : (types of the operands) -> (types of the results)",
-            "operands": " : (types of the operands)",
-        }
-        results = "%result = " if cls.get_irdl_definition().results else ""  # pyright: ignore[reportAttributeAccessIssue]
-        return f"{results}{cls.name} {pattern}".rstrip() + types.get(str(getattr(cls, "types", "")), "")
-    written = getattr(cls, "assembly_format", None)
-    return f"{cls.name} {' '.join(written.split())}" if isinstance(written, str) else None
 
 
 def _parts(cls: Any) -> Iterator[tuple[str, list[str]]]:

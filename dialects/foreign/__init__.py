@@ -12,6 +12,9 @@ from .types import Rule
 
 _RULES: dict[str, Rule] = {**arithmetic.RULES, **vectors.RULES, **memory.RULES, **control.RULES}
 
+WORDED = frozenset({"func.return"})
+"""Ops whose rule stands before xDSL's, which says the same in other words."""
+
 
 def rule_of(name: str) -> Rule | None:
     """What to check of ops of a name, besides what xDSL checks."""

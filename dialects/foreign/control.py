@@ -1,10 +1,11 @@
-"""Rules of `scf` and `cf`: what values are passed along which edges."""
+"""Rules of `scf` `cf` and `func`: what values are passed along which edges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from xdsl.dialects import func
 from xdsl.ir import Attribute, Block, Operation
 
 from .types import Rule
@@ -76,6 +77,19 @@ def _scf_while(op: Operation) -> Iterator[str]:
         yield from _edge(op, _types(end.operands), _types(before.args), "Operation scf.yield", "Region #0")
 
 
+def _return(op: Operation) -> Iterator[str]:
+    function = op.parent_op()
+    if not isinstance(function, func.FuncOp):
+        return
+    wanted, name = list(function.function_type.outputs), function.sym_name.data
+    if len(op.operands) != len(wanted):
+        yield f"has {len(op.operands)} operands, but enclosing function (@{name}) returns {len(wanted)}"
+    for k, (value, type) in enumerate(zip(op.operands, wanted, strict=False)):
+        if value.type != type:
+            given = f"type of return operand {k} ('{value.type}')"
+            yield f"{given} doesn't match function result type ('{type}') in function @{name}"
+
+
 def _branch(op: Any) -> Iterator[str]:
     groups: list[Sequence[Any]]
     if op.name == "cf.br":
@@ -95,6 +109,7 @@ def _branch(op: Any) -> Iterator[str]:
 
 
 RULES: dict[str, Rule] = {
+    "func.return": _return,
     "scf.for": _scf_for,
     "scf.if": _scf_if,
     "scf.while": _scf_while,

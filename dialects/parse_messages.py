@@ -1,0 +1,139 @@
+"""What the parser says of a text that does not parse: where, what was expected, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from . import hints
+
+
+class ExplainedError(ParseError):
+    """A parse error with notes at other spans, and a remedy."""
+
+    def __init__(self, span: Any, msg: str, refs: Sequence[tuple[Any, str]] = (), remedy: str | None = None) -> None:
+        super().__init__(span, msg)
+        self.refs = list(refs)
+        self.remedy = remedy
+
+
+class Messages(Parser):
+    """The part of the parser that says what is wrong; `deferred` are errors that the verifier, too, will report."""
+
+    _open: list[Any]
+    """The braces of the regions around the current token."""
+    _ops: list[Any]
+    """The classes of the ops around it; None before the name of one is read."""
+    _defined: dict[str, Any]
+    """Where each value was defined last."""
+
+    def start_messages(self) -> None:
+        """Begin with a text."""
+        self._open, self._ops, self._defined = [], [], {}
+        self.deferred: list[ParseError] = []
+
+    # -- what is around ------------------------------------------------------------------------------------------------
+
+    def parse_operation(self) -> Operation:
+        self._ops.append(None)
+        op = self._explained_operation()
+        self._ops.pop()
+        return op
+
+    def _explained_operation(self) -> Operation:
+        depth = len(self._ops)
+        try:
+            return super().parse_operation()
+        except ParseError as error:
+            cls = self._ops[-1] if len(self._ops) == depth else None
+            if cls is None or isinstance(error, ExplainedError):
+                raise
+            word = self._current_token.text
+            meant = (
+                hints.did_you_mean(word, hints.words_of(cls)) if self._current_token.kind == MLIRTokenKind.BARE_IDENT else None
+            )
+            remedy = "; ".join(part for part in (meant, hints.how_to_write(cls)) if part)
+            raise ExplainedError(error.span, error.msg, getattr(error, "refs", ()), remedy or None) from None
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        if self._current_token.text != "{":
+            return super().parse_optional_region(arguments)
+        self._open.append(self._current_token.span)
+        region = super().parse_optional_region(arguments)
+        self._open.pop()
+        return region
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        cls = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        start = self.lexer.input.content.rfind(name, 0, self.pos)
+        if cls is None:
+            meant = hints.op_meant(name, self.ctx, self._parser_state.dialect_stack)
+            remedy = f"did you mean '{meant}'?" if meant else None
+            raise ExplainedError(
+                Span(start, start + len(name), self.lexer.input), f"operation {name} is not registered", remedy=remedy
+            )
+        if self.lexer.input.content[start - 1 : start] != '"':  # custom syntax
+            self._ops[-1] = cls
+        return cls
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Any) -> None:
+        if name in self.ssa_values:
+            before = self._defined.get(name)
+            notes = [] if before is None else [(before, "previously defined here")]
+            raise ExplainedError(span, f"redefinition of SSA value '%{name}'", notes)
+        super()._register_ssa_definition(name, values, span)
+        self._defined[name] = span
+
+    def undefined(self, name: str, span: Any) -> ExplainedError:
+        """The error of a value that nothing defines."""
+        meant = hints.closest(name, self._defined)
+        return ExplainedError(span, f"%{name} is used but not defined", remedy=f"did you mean %{meant}?" if meant else None)
+
+    # -- messages ------------------------------------------------------------------------------------------------------
+
+    def raise_error(self, msg: str, at_position: Any = None, end_position: Any = None) -> NoReturn:
+        token = self._current_token
+        if at_position is None or at_position == token.span:
+            self._raise_better(msg, token)
+        at: Any = token.span if at_position is None else at_position
+        super().raise_error(msg, at, end_position)
+
+    def _raise_better(self, msg: str, token: Any) -> None:
+        """Raise an error that says more, if there is more to say."""
+        at_end = token.kind == MLIRTokenKind.EOF
+        got = "the end of the text" if at_end else f"'{token.text}'"
+        if msg == " in block definition":
+            if at_end and self._open:
+                raise ExplainedError(
+                    token.span, "expected '}' before the end of the text", [(self._open[-1], "to match this '{'")]
+                )
+            raise ExplainedError(
+                token.span, f"expected an operation, a block label or '}}', got {got}", remedy=self._op_meant(token)
+            )
+        if msg in ("Expected shape type.", "Expected vector element type", "type expected"):
+            what = "a type" if msg.startswith("type") else "an element type"
+            meant = hints.TYPE_NAMES.get(token.text)
+            remedy = f"did you mean {meant}? " if meant else ""
+            if self._ops and self._ops[-1] is not None and not meant and msg.startswith("type"):
+                return super().raise_error(f"expected a type, got {got}", token.span)
+            raise ExplainedError(
+                token.span, f"expected {what}, got {got}", remedy=f"{remedy}element types are {hints.ELEMENT_TYPES}"
+            )
+        if msg == "operation name expected":
+            raise ExplainedError(token.span, f"expected the name of an operation, got {got}")
+        if re.fullmatch(r"Expected '[^']+'", msg) or msg.endswith(" expected"):
+            super().raise_error(f"{msg}, got {got}", token.span)
+        return None
+
+    def _op_meant(self, token: Any) -> str | None:
+        if token.kind != MLIRTokenKind.BARE_IDENT:
+            return None
+        meant = hints.op_meant(token.text, self.ctx, self._parser_state.dialect_stack)
+        return f"did you mean '{meant}'?" if meant else None
