@@ -231,8 +231,11 @@ class Driver:
 
     def report(self, found: Sequence[Diagnostic]) -> int:
         """Print diagnostics; 1, the exit status that goes with them."""
+        form = render
+        if self.options.diagnostics == "json":
+            from ..diagnostic_json import as_line as form
         for diagnostic in found:
-            print(render(diagnostic, sources), file=sys.stderr)
+            print(form(diagnostic, sources), file=sys.stderr)
         return 1
 
 

@@ -13,6 +13,7 @@ NAMES = (
     "printing",
     "measuring",
     "checking",
+    "messages",
     "limiting",
     "reproducers",
     "reducing",

@@ -1,0 +1,45 @@
+"""Diagnostics as JSON objects, one a line, for editors and scripts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import Diagnostic, Place
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[%@^!#]?[\w$.-]+|\S')
+"""What a message underlines: a string, a name with its mark, a word, or one character."""
+
+
+def end_of(place: Place, text: str | None) -> Place:
+    """Where the token at a place ends; the next column where the text is not known."""
+    lines = [] if text is None else text.split("\n")
+    line = lines[place.line - 1] if 1 <= place.line <= len(lines) else ""
+    found = _TOKEN.match(line, place.column - 1)
+    return place._replace(column=max(found.end() + 1 if found else 0, place.column + 1))
+
+
+def as_object(diagnostic: Diagnostic, sources: Mapping[str, str]) -> dict[str, Any]:
+    """A diagnostic as what JSON has: `severity`, `message`, `file`, `line`, `column`, `end`, `notes`, `suggestion`.
+
+    Lines and columns count from 1, `end` is behind the last character; places are null where a message is about no text.
+    """
+    place = diagnostic.location
+    end = None if place is None else end_of(place, sources.get(place.file))
+    return {
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "file": place and place.file,
+        "line": place and place.line,
+        "column": place and place.column,
+        "end": end and {"line": end.line, "column": end.column},
+        "notes": [as_object(note, sources) for note in diagnostic.notes],
+        "suggestion": diagnostic.remedy,
+    }
+
+
+def as_line(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
+    """The line of JSON of a diagnostic."""
+    return json.dumps(as_object(diagnostic, sources), ensure_ascii=False)
