@@ -1,4 +1,4 @@
-"""lamina.special: the gamma function and its relatives, the zeta function and the derivatives of `digamma`."""
+"""lamina.special: the logarithm of the gamma function and its relatives, the zeta function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from ...runtime.array import as_array
 from ..define_by_run.eager import operation
 from ..elementwise import compare, full_like_tracer, select
-from ..numpy.logic import where
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
 from ..tracer import Tracer
@@ -18,8 +17,7 @@ from ..tracing import build
 from .parts import as_float, chebyshev, floats, polynomial
 
 __all__ = [
-    "bernoulli", "beta", "betaln", "digamma", "factorial", "gamma", "gammaln", "gammasgn", "multigammaln", "poch", "polygamma",
-    "zeta",
+    "bernoulli", "betaln", "digamma", "gammaln", "gammasgn", "multigammaln", "zeta",
 ]  # fmt: skip
 
 _SHIFT = 8
@@ -45,7 +43,7 @@ _GAMMALN = (
 )  # fmt: skip
 
 
-def _gammaln_near_zeros(x: Tracer) -> Tracer:
+def gammaln_near_zeros(x: Tracer) -> Tracer:
     """For x in [0.5, 3], accurate where the result is near 0, at 1 and 2."""
     below = compare("lt", x, full_like_tracer(x, 1))
     z = select(below, x + 1.0, x)
@@ -57,7 +55,7 @@ def _gammaln_of_positive(x: Tracer) -> Tracer:
     """For x >= 0.5."""
     near = compare("lt", x, full_like_tracer(x, 3))
     low, high = select(near, x, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 3), x)
-    return select(near, _gammaln_near_zeros(low), _gammaln_far(high))
+    return select(near, gammaln_near_zeros(low), _gammaln_far(high))
 
 
 def _gammaln_far(x: Tracer) -> Tracer:
@@ -111,15 +109,15 @@ def digamma(x: Any, /) -> Any:
     return select(pole, full_like_tracer(x, math.nan), y)
 
 
-_LARGE = 8
+LARGE = 8
 
 
-def _is_large(x: Tracer) -> Tracer:
-    return build("and", compare("ge", x, full_like_tracer(x, _LARGE)), compare("lt", x, full_like_tracer(x, math.inf)))
+def is_large(x: Tracer) -> Tracer:
+    return build("and", compare("ge", x, full_like_tracer(x, LARGE)), compare("lt", x, full_like_tracer(x, math.inf)))
 
 
 def _log_gamma_step(x: Tracer, step: Tracer) -> Tracer:
-    """`gammaln(x + step) - gammaln(x)` where both arguments are `_LARGE` or more: the difference of Stirling's series, whose
+    """`gammaln(x + step) - gammaln(x)` where both arguments are `LARGE` or more: the difference of Stirling's series, whose
     large terms are subtracted before they are computed.
     """
     y = x + step
@@ -133,10 +131,13 @@ def betaln(a: Any, b: Any, /) -> Any:
     a, b = floats(a, b)
     ordered = compare("ge", a, b)
     high, low = select(ordered, a, b), select(ordered, b, a)
-    large = build("and", _is_large(high), compare("gt", low, full_like_tracer(low, 0)))
-    step = _log_gamma_step(select(large, high, full_like_tracer(high, _LARGE)), select(large, low, full_like_tracer(low, 1)))
+    large = build("and", is_large(high), compare("gt", low, full_like_tracer(low, 0)))
+    step = _log_gamma_step(select(large, high, full_like_tracer(high, LARGE)), select(large, low, full_like_tracer(low, 1)))
     other = gammaln(select(large, full_like_tracer(high, 1), high)) - gammaln(select(large, full_like_tracer(a, 1), a + b))
-    return gammaln(low) + select(large, -step, other)
+    y = gammaln(low) + select(large, -step, other)
+    inf = full_like_tracer(high, math.inf)
+    vanishes = build("and", compare("eq", high, inf), compare("gt", low, full_like_tracer(low, 0)))
+    return select(vanishes, -inf, y)
 
 
 @operation
@@ -152,40 +153,14 @@ def gammasgn(x: Any, /) -> Any:
     return select(build("or", pole, compare("ne", x, x)), full_like_tracer(x, math.nan), sign)
 
 
-@operation
-def gamma(x: Any, /) -> Any:
-    """The gamma function; the relative error is about `|gammaln(x)|` units in the last place."""
-    return gammasgn(x) * build("exp", gammaln(x))
-
-
-@operation
-def factorial(n: Any, exact: bool = False) -> Any:
-    """`gamma(n + 1)`, 0 for negative numbers; `exact` is not available."""
-    if exact:
-        raise ValueError("factorial has no exact integers: use math.factorial")
-    n = as_float(n)
-    negative = compare("lt", n, full_like_tracer(n, 0))
-    return select(negative, full_like_tracer(n, 0), gamma(select(negative, full_like_tracer(n, 0), n) + 1.0))
-
-
-@operation
-def beta(a: Any, b: Any, /) -> Any:
-    """The beta function, `gamma(a) gamma(b) / gamma(a + b)`."""
-    a, b = floats(a, b)
-    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * build("exp", betaln(a, b))
-
-
-@operation
-def poch(z: Any, m: Any) -> Any:
-    """Pochhammer's symbol, `gamma(z + m) / gamma(z)`; 1 where `m` is 0."""
-    z, m = floats(z, m)
+def log_gamma_ratio(z: Tracer, m: Tracer) -> Tracer:
+    """`gammaln(z + m) - gammaln(z)`."""
     end = z + m
-    large = build("and", _is_large(z), _is_large(end))
+    large = build("and", is_large(z), is_large(end))
     one = full_like_tracer(z, 1)
-    step = _log_gamma_step(select(large, z, full_like_tracer(z, _LARGE)), select(large, m, one))
+    step = _log_gamma_step(select(large, z, full_like_tracer(z, LARGE)), select(large, m, one))
     other = gammaln(select(large, one, end)) - gammaln(select(large, one, z))
-    ratio = gammasgn(end) * gammasgn(z) * build("exp", select(large, step, other))
-    return where(compare("eq", m, full_like_tracer(m, 0)), 1.0, ratio)
+    return select(large, step, other)
 
 
 @operation
@@ -235,17 +210,6 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
     total = select(compare("eq", s, full_like_tracer(s, math.inf)), power(a, -s), total)
     pole = compare("eq", x, full_like_tracer(x, 1))
     return select(inside, total, select(pole, full_like_tracer(x, math.inf), full_like_tracer(x, math.nan)))
-
-
-@operation
-def polygamma(n: Any, x: Any, /) -> Any:
-    """The derivative of order `n` of `digamma`, for x > 0; of order 0 `digamma` itself."""
-    order, x = floats(n, x)
-    first = compare("eq", order, full_like_tracer(order, 0))
-    s = select(first, full_like_tracer(order, 1), order) + 1.0
-    odd = compare("ne", floor(s * 0.5) + floor(s * 0.5), s)
-    size = gamma(s) * zeta(s, x)
-    return select(first, digamma(x), select(odd, -size, size))
 
 
 def bernoulli(n: int) -> Any:

@@ -16,7 +16,8 @@ from ..numpy import namespace as lnp
 from ..promotion import result_type
 from ..tracing import build, lift, lift_as, token
 from ..transformations.custom import with_slopes
-from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn, poch
+from .gamma_products import beta, gamma_size, poch
+from .gammas import STIRLING, digamma, gammaln, gammasgn
 from .integrals import dawsn
 from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, float_operands, floats, polynomial
 
@@ -74,7 +75,7 @@ def rgamma(x: Any, /) -> Any:
     x = as_float(x)
     pole = (x <= 0) & (x == lnp.floor(x))
     safe = lnp.where(pole, 1.0, x)
-    return lnp.where(pole, 0.0, gammasgn(safe) * lnp.exp(-gammaln(safe)))
+    return lnp.where(pole, 0.0, gammasgn(safe) / gamma_size(safe))
 
 
 @operation
@@ -118,7 +119,7 @@ def pseudo_huber(delta: Any, r: Any, /) -> Any:
 def erfi(x: Any, /) -> Any:
     """The imaginary error function, `-1j * erf(1j * x)`: from Dawson's integral."""
     x = as_float(x)
-    return lnp.exp(x * x) * dawsn(x) * (2 / math.sqrt(math.pi))
+    return dawsn(x) / build("gauss", x) * (2 / math.sqrt(math.pi))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -137,7 +138,8 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
         n = lnp.where(none, 0.0, n + k - 1.0)
     inside = (k >= 0) & (n >= 0) & (k <= n)
     a, b = lnp.where(inside, n, 1.0), lnp.where(inside, k, 0.0)
-    y = lnp.exp(-betaln(1.0 + a - b, 1.0 + b)) / (a + 1.0)
+    few = b < 1.0  # else the other form, whose factors do not vanish before the result overflows
+    y = 1.0 / (beta(1.0 + a - b, b + lnp.where(few, 1.0, 0.0)) * lnp.where(few, a + 1.0, b))
     whole = (a == lnp.floor(a)) & (b == lnp.floor(b))
     # the slope is that of the smooth function
     y = y + lnp.where(whole, lift(build("stop_gradient", lift(lnp.rint(y) - y))), 0.0)

@@ -20,11 +20,13 @@ from ..tracer import Tracer
 from ..tracing import build
 from ..transformations.custom import with_slopes
 from . import bessel as special_bessel
+from . import gamma_products as special_products
 from . import gammas as special_gammas
 from . import incomplete as special_incomplete
 from . import integrals as special_integrals
 from . import more as special_more
 from .bessel import *
+from .gamma_products import *
 from .gammas import *
 from .incomplete import *
 from .integrals import *
@@ -33,7 +35,7 @@ from .parts import EXP_RATIO, as_float, chebyshev, floats, polynomial
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
-    *special_more.__all__,
+    *special_more.__all__, *special_products.__all__,
     "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax",
     "logit", "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
 ]  # fmt: skip
@@ -156,8 +158,14 @@ _ERFC = (
 
 def _log_scaled_erfc(z: Tracer) -> Tracer:
     """`log(erfc(z) * exp(z * z))` for z >= 0."""
+    t, series = _scaled_erfc(z)
+    return build("log", t) + series
+
+
+def _scaled_erfc(z: Tracer) -> tuple[Tracer, Tracer]:
+    """A factor of `erfc(z) * exp(z * z)`, and the logarithm of the other one, which is small."""
     t = 2.0 / (2.0 + z)
-    return build("log", t) + chebyshev(t + t - 1.0, _ERFC)
+    return t, chebyshev(t + t - 1.0, _ERFC)
 
 
 @operation
@@ -171,10 +179,11 @@ def erfcx(x: Any, /) -> Any:
     """`exp(x * x) * erfc(x)`, which does not vanish."""
     x = as_float(x)
     size = x * sign_factor(x)
-    y = build("exp", _log_scaled_erfc(size))
+    t, series = _scaled_erfc(size)
+    y = t * build("exp", series)
     negative = compare("lt", x, full_like_tracer(x, 0))
     below = select(negative, x, full_like_tracer(x, 0))
-    return select(negative, 2.0 * build("exp", below * below) - y, y)
+    return select(negative, 2.0 / build("gauss", below) - y, y)
 
 
 @operation
