@@ -23,7 +23,7 @@ from ..tracing import build, lift, lift_as
 from ..transformations.autodiff import jvp
 from ..transformations.custom import with_slopes
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
-from .parts import float_operands, floats, polynomial
+from .parts import float_operands, floats, log1p_less, polynomial
 
 __all__ = ["betainc", "expn", "gammainc", "gammaincc", "hyp1f1", "hyp2f1"]
 
@@ -124,17 +124,6 @@ def _fraction(first: Tracer, terms: Callable[..., tuple[Tracer, Tracer]], *opera
     return _until_converged(step, (_full(first, 1 / tiny), d, d))[2]
 
 
-def _log1p_less(x: Tracer) -> Tracer:
-    """`log(1 + x) - x`, accurate near 0."""
-    near = _is("lt", build("abs", x), 0.3)
-    z = _where(near, x, 0)
-    r = z / (2.0 + z)
-    square = r * r
-    series = 2.0 * r * square * polynomial(square, tuple(1 / (2 * k + 3) for k in range(11))) - z * r
-    far = select(near, _full(x, 0.5), x)
-    return select(near, series, build("log1p", far) - far)
-
-
 def _stirling(x: Tracer) -> Tracer:
     """`log(gamma(x))` less `(x - 1/2) log(x) - x + log(2 pi) / 2`, for x >= 8."""
     back = 1.0 / x
@@ -150,7 +139,7 @@ def _gamma_weight(a: Tracer, x: Tracer) -> Tracer:
     large = _is("ge", a, 8)
     big = _where(large, a, 8)
     mu = (x - big) / big
-    far = 0.5 * build("log", big * (0.5 / math.pi)) + big * _log1p_less(mu) - _stirling(big)
+    far = 0.5 * build("log", big * (0.5 / math.pi)) + big * log1p_less(mu, x / big) - _stirling(big)
     small = select(large, _full(a, 1), a)
     near = small * build("log", x) - x - gammaln(small)
     return build("exp", select(large, far, near))
@@ -250,7 +239,11 @@ def _beta_weight(a: Tracer, b: Tracer, x: Tracer) -> Tracer:
     p, q = _where(large, a, 8), _where(large, b, 8)
     s = p + q
     off = x * s - p
-    far = 0.5 * build("log", p * (q / s) * (0.5 / math.pi)) + p * _log1p_less(off / p) + q * _log1p_less(-off / q)
+    far = (
+        0.5 * build("log", p * (q / s) * (0.5 / math.pi))
+        + p * log1p_less(off / p, x * s / p)
+        + q * log1p_less(-off / q, (1.0 - x) * s / q)
+    )
     far = far + _stirling(s) - _stirling(p) - _stirling(q)
     u, v = select(large, _full(a, 1), a), select(large, _full(b, 1), b)
     near = u * build("log", x) + v * build("log1p", -x) - betaln(u, v)

@@ -31,7 +31,7 @@ from .gammas import *
 from .incomplete import *
 from .integrals import *
 from .more import *
-from .parts import EXP_RATIO, as_float, chebyshev, floats, polynomial
+from .parts import EXP_RATIO, as_float, chebyshev, floats, log1p_less, polynomial
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
@@ -93,7 +93,11 @@ def rel_entr(x: Any, y: Any, /) -> Any:
 def kl_div(x: Any, y: Any, /) -> Any:
     """`x * log(x / y) - x + y` of positive numbers; `y` where `x` is 0, infinite elsewhere."""
     x, y = floats(x, y)
-    return rel_entr(x, y) - x + y
+    change, one = y - x, full_like_tracer(x, 1)
+    near = compare("lt", build("abs", change), 0.3 * x)  # where the sum cancels
+    u = select(near, change, full_like_tracer(x, 0)) / select(near, x, one)
+    far = rel_entr(select(near, one, x), select(near, one, y)) - x + y
+    return select(near, -x * log1p_less(u, one), far)
 
 
 def _box_cox(of: str, x: Any, lmbda: Any) -> Any:

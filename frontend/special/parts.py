@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..elementwise import broadcast_shapes, full_like_tracer, prepare
+from ..elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
 from ..moves import broadcast_tracer
 from ..promotion import result_type
 from ..tracer import Tracer
-from ..tracing import lift_operands, token
+from ..tracing import build, lift_operands, token
 
 EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
 """`expm1(z) / z` in z, enough up to 1 with three derivatives."""
@@ -56,3 +56,13 @@ def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     for c in reversed(coefficients[:-1]):
         y = y * x + c
     return y
+
+
+def log1p_less(x: Tracer, whole: Tracer) -> Tracer:
+    """`log(1 + x) - x`, accurate near 0; `whole` is `1 + x`, which is computed from `x` near 0 alone."""
+    near = compare("lt", build("abs", x), full_like_tracer(x, 0.3))
+    z = select(near, x, full_like_tracer(x, 0))
+    r = z / (2.0 + z)
+    square = r * r
+    series = 2.0 * r * square * polynomial(square, tuple(1 / (2 * k + 3) for k in range(11))) - z * r
+    return select(near, series, build("log", select(near, full_like_tracer(x, 1), whole)) - x)
