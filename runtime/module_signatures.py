@@ -92,7 +92,7 @@ def kernel_signature_of(kernel: KernelOp, kind: type[Signature] = Signature) -> 
     Raises:
         CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.
     """
-    interface = Interface(kernel)
+    interface = Interface(kernel, sizes_are_given=kind.sizes_are_given)
     depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
     try:
         params = tuple(_param(interface, parameter) for parameter in interface.parameters)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -176,6 +176,9 @@ class Signature:
     meant: tuple[str, ...] = ()
     effects: tuple[Site, ...] = ()
 
+    sizes_are_given: ClassVar[bool] = False
+    """Whether a caller gives sizes beside the arrays, so that no array must have them."""
+
     def __post_init__(self) -> None:
         what = self.subject
         if self.meant and (len(self.meant) != len(self.symbols) or not all(isinstance(s, Size) for s in self.meant_sizes)):
@@ -200,11 +203,6 @@ class Signature:
             name = self.results[result].name
             if self.params[arg] != replace(self.results[result], name=self.params[arg].name):
                 raise ValueError(f"{what} has a donation to '{name}' of another type")
-
-    @property
-    def sizes_are_given(self) -> bool:
-        """Whether a caller gives sizes beside the arrays, so that no array must have them."""
-        return False
 
     @cached_property
     def meant_sizes(self) -> tuple[Any, ...]:
@@ -300,9 +298,7 @@ class Signature:
 class GivenSizes(Signature):
     """The signature of what is called with its sizes as arguments of their own, as from C."""
 
-    @property
-    def sizes_are_given(self) -> bool:
-        return True
+    sizes_are_given = True
 
 
 def _symbols(params: Sequence[ArrayParam]) -> set[int]:

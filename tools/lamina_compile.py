@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import CompileError
 from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
 from .reading import guarded, parse, read_text
 
@@ -115,6 +116,8 @@ def _contents(exported: Exported, output: Path, requires_openmp: bool) -> bytes:
         case ".s":
             return exported.asm().encode()
         case ".a":
+            if not {"linux", "unknown"} & {*exported.target.triple.split("-")}:
+                raise CompileError(f"no .a is written for target '{exported.target}': write an .o, and use ar there")
             return archive(f"{output.stem}.o", exported.object(), symbols)
         case ".so":
             openmp = requires_openmp and exported.is_parallel

@@ -137,6 +137,11 @@ def _layout(export: Export, signature: Signature, plain: Flow) -> None:
         symbols = [size_value(b, size, numbers) for size in signature.meant_sizes]
     else:
         symbols = [numbers[name] for name in signature.symbols]
+        arrays = [p for p in signature.params if isinstance(p, ArrayParam)]
+        used = {dim.symbol for p in arrays for dim in (*p.dims, *(p.strides or ()))}
+        for k, value in enumerate(symbols):
+            if k not in used:  # others are checked by what they make of arrays
+                b.at_least(value, 0)
     words = [*symbols]
     for param in (*signature.params, *signature.results):
         words.append(_bytes(b, param, symbols) if isinstance(param, ArrayParam) else "0")
@@ -161,7 +166,9 @@ def _bytes(b: _Checked, param: ArrayParam, symbols: Sequence[str]) -> str:
         b.at_least(size, 0)
     if param.strides is not None:
         is_empty = "false"
-        for size in sizes:
+        for size, dim in zip(sizes, param.strides, strict=True):  # how far the array reaches fits into 64 bits
+            stride = _dim(b, dim.symbol, dim.constant, symbols)
+            b.mul(b.mul(size, stride, I64), str(param.np_dtype.itemsize), I64)
             is_empty = b.or_(is_empty, b.icmp("eq", size, "0", I64), I1)
         return b.select(is_empty, "0", "1", I64)
     total = str(param.np_dtype.itemsize)

@@ -74,11 +74,15 @@ def parameters_of(kernel: KernelOp) -> list[Parameter]:
 class Interface:
     """How a kernel is called: its parameters, and sizes and strides as symbols, the index arguments, plus numbers.
 
+    Args:
+        kernel: what is called.
+        sizes_are_given: whether the caller gives them beside the arrays, so that no array must have them.
+
     Raises:
         CompileError: a size is something else, or no array gives one of the index arguments.
     """
 
-    def __init__(self, kernel: KernelOp):
+    def __init__(self, kernel: KernelOp, *, sizes_are_given: bool = False):
         self.kernel = kernel.sym_name.data
         self.parameters = parameters_of(kernel)
         self.names = [symbol.name_hint or f"size{k}" for k, symbol in enumerate(kernel.index_arguments)]
@@ -90,7 +94,7 @@ class Interface:
                 self._dims[parameter.argument] = self._split(sizes), None if strides is None else self._split(strides)
         bound = {dim.symbol for dims in self._dims.values() for part in dims for dim in part or ()}
         for k, name in enumerate(self.names):
-            if k not in bound:
+            if k not in bound and not sizes_are_given:
                 rule = f"no size or stride of an argument gives '{name}'"
                 raise CompileError(f"kernel @{self.kernel} cannot be called: {rule}")
 

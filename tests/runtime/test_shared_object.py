@@ -39,6 +39,14 @@ loop.kernel @saxpy(%a: f32, %x: memref<?xf32, strided<[?]>>, %y: memref<?xf32>, 
   }
 }
 """
+FILL = """
+loop.kernel @fill(%x: memref<8xf32>, %n: index) {
+  %c = arith.constant 1.0 : f32
+  loop.for seq %i = 0 to min(%n, 8) {
+    loop.store %c, %x[%i] : memref<8xf32>
+  }
+}
+"""
 W = np.array([[0.5, -1.5, 2.5, 3.5], [1, 2, 3, 4], [1, 2, 3, 4.5], [1.25, 2, 3, 4]], np.float32)
 X, N = np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(2)
 
@@ -127,6 +135,30 @@ def test_results_and_names_that_do_not_fit(path: Path):
         functions.main(X, N, out=(X, np.empty(4, np.int64)))
 
 
+def test_sizes_that_no_array_has_are_keywords(tmp_path: Path):
+    (tmp_path / "fill.mlir").write_text(FILL)
+    assert lamina_compile.main([str(tmp_path / "fill.mlir"), "-o", str(tmp_path / "fill.so")]) == 0
+    fill, x = lm.load(tmp_path / "fill.so"), np.zeros(8, np.float32)
+    fill(x, n=3)
+    assert x.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
+    with pytest.raises(ObjectError, match="returned BAD_SIZE"):
+        fill(x, n=-1)
+    with pytest.raises(ValueError, match="no array gives the size 'n': give it as n="):
+        fill(x)
+    with pytest.raises(TypeError, match="has no size 'k'; it has: n"):
+        fill(x, n=3, k=1)
+    with pytest.raises(TypeError, match="size 'n' must be an int of 64 bits"):
+        fill(x, n=2**63)
+
+
+def test_strides_that_reach_too_far_are_refused(path: Path):
+    lm.load(path)  # which gives the weights
+    saxpy, x = ctypes.CDLL(str(path)).m_saxpy, np.zeros(4, np.float32)
+    saxpy.argtypes = [ctypes.c_float, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    sizes = [(0, 1), (2, 1), (2, 2**61), (2, -(2**61)), (2, -(2**63)), (-1, 1), (2**62, 0)]
+    assert [saxpy(1, x.ctypes.data, x[2:].ctypes.data, *pair) for pair in sizes] == [0, 0, 3, 3, 3, 3, 3]
+
+
 def test_threads_of_python_have_memory_of_their_own(path: Path):
     functions = lm.load(path)
     rows = [np.full((k % 7, 4), k, np.float32) for k in range(200)]
@@ -165,6 +197,7 @@ def test_weights_that_do_not_belong_are_refused(path: Path, tmp_path: Path):
         with pytest.raises(ObjectError, match=r"m\.weights is damaged, or has the weights of another object"):
             lm.load(target)
     library = ctypes.CDLL(str(target))
+
     assert library.m_narrow(None, None, None, ctypes.c_int64(0)) == 9  # no weights have been given
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,9 +22,10 @@ def compiled(source: Path, output: str, *options: str) -> Path:
 
 
 def tool(*names: str) -> str:
-    """The first of some commands that is installed; without any, the test is skipped."""
+    """The first of some commands that is installed, as a package of this Python or elsewhere; else the test is skipped."""
     for name in names:
-        if (found := shutil.which(name)) is not None:
+        beside = str(Path(sys.executable).parent)
+        if (found := shutil.which(name) or shutil.which(name, path=beside)) is not None:
             return found
     pytest.skip(f"no {names[0]}")
 

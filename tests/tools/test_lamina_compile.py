@@ -155,6 +155,8 @@ func.func @wide(%x: tensor<4096x64xf32>) -> tensor<4096x64xf32> {
     ):
         args = [str(folder / "wide.mlir"), "-o", str(folder / f"{name}.o"), *options]
         assert lamina_compile.main(args) == 0
+    for name in ("wide.a", "wide.so"):
+        assert lamina_compile.main([str(folder / "wide.mlir"), "-o", str(folder / name)]) == 0
     (folder / "main.c").write_text(COUNTING)
     return folder
 
@@ -175,6 +177,20 @@ def test_parallel_loops_run_on_threads_of_openmp(wide: Path, tmp_path: Path, fla
         assert done.returncode == 0, done.stderr
         done = subprocess.run([program], capture_output=True, text=True, env={"OMP_NUM_THREADS": "3", "OMP_DYNAMIC": "false"})
         assert done.stdout.split() == [str(threads), "1"], (name, openmp)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("library", ["wide.a", "wide.so"])
+def test_libraries_run_on_threads_of_openmp(wide: Path, tmp_path: Path, library: str):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    for flags, threads in (["-fopenmp"], 3), ([], 1):
+        program = str(tmp_path / "program")
+        command = [compiler, *flags, str(wide / "main.c"), str(wide / library), f"-Wl,-rpath,{wide}", "-o", program]
+        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run([program], capture_output=True, text=True, env={"OMP_NUM_THREADS": "3", "OMP_DYNAMIC": "false"})
+        assert done.stdout.split() == [str(threads), "1"]
 
 
 def test_required_threads_do_not_link_without_a_runtime(wide: Path, tmp_path: Path):
