@@ -70,6 +70,10 @@ class LeastSizeError(SizeError):
         self.name, self.least = name, least
 
 
+class FixedSizeError(SizeError):
+    """An op has code for known sizes alone, as `eigh`: `jit(dynamic=)` then compiles for each size by itself, and warns."""
+
+
 class DifferentiationError(LaminaError):
     """A derivative was asked of something that has none, with the reason stated by the op."""
 

@@ -220,7 +220,7 @@ class Size:
                 rule = f"size {self} is not known to be a multiple of {other}"
                 raise Size.located(SizeError(f"{rule}: divide by a number, or by a factor of it"))
             return quotient
-        if _is_value(other) or (_is_int(other) and other < 1 and _is_asked_by_user(self)):
+        if _is_value(other):
             return self._number() // other
         return _divided(self, int(other)) if _is_int(other) else NotImplemented
 
@@ -482,8 +482,10 @@ def _content(monomial: Monomial, c: int) -> int:
 
 def _divided(size: Size, by: int) -> Any:
     """`floordiv(size, by)`: terms that are multiples of the divisor are divided at once."""
-    if by < 1:
-        raise SizeError(f"size {size} can only be divided by a number of at least 1, got {by}")
+    if by < 0:
+        return (0 - size) // -by
+    if by == 0:
+        raise ZeroDivisionError(f"size {size} divided by 0")
     if by == 1:
         return size
     whole: list[tuple[Monomial, int]] = []
@@ -505,6 +507,8 @@ def _divided(size: Size, by: int) -> Any:
     low, high = left.bounds
     if low >= 0 and high < by:
         return total
+    if left.terms[0][1] < 0:  # of both ways to write it the one that divides what grows with its symbols
+        return total - (by - 1 - left) // by
     return total + Size.product((Quotient(left, by),))
 
 
@@ -633,7 +637,7 @@ def _is_asked_by_user(size: Size) -> bool:
     return not _estimates.depth and Size.is_asked_by_user(size)
 
 
-DECIDED_FROM = 64
+DECIDED_FROM = 1024
 """Questions about sizes that are settled from so many elements on may be asked: smaller sizes then get code of their own."""
 
 
@@ -648,9 +652,11 @@ def _undecided(size: Size, sign: str, other: Any, decide: Callable[[float, float
     if decide is None or len(difference.symbols) != 1:
         return Size.located(SizeError(message))
     (symbol,) = difference.symbols
-    for low in range(symbol.low + 1, min(DECIDED_FROM, DECIDED_FROM if symbol.high is None else symbol.high) + 1):
-        if decide(*_bounds_from(difference, low)) is not None:
-            return LeastSizeError(message, symbol.name, low)
+    most = DECIDED_FROM if symbol.high is None else min(DECIDED_FROM, symbol.high)
+    lows = range(symbol.low + 1, most + 1)
+    k = bisect_left(lows, True, key=lambda low: decide(*_bounds_from(difference, low)) is not None)
+    if k < len(lows):
+        return LeastSizeError(message, symbol.name, lows[k])
     return Size.located(SizeError(message))
 
 

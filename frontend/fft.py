@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.fft import roots_of_unity
+from ..dialects.symbolic import Size, require_at_least
 from ..errors import DTypeError, ShapeError
 from .complex_formulas import conjugate, joined, parts
 from .define_by_run.eager import api, creation
 from .elementwise import full_like_tracer
 from .moves import normalize_axes, normalize_axis
 from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
-from .numpy.create import on_device
+from .numpy.create import arange, on_device
 from .numpy.join import concatenate, roll
 from .numpy.logic import where
 from .numpy.pad import pad
@@ -74,8 +75,10 @@ def _as_real(x: Any, what: str) -> Tracer:
 def _fitted(x: Tracer, n: int | None, axis: int, what: str) -> Tracer:
     """A tensor cut, or continued with zeros, to `n` elements along a dim."""
     size = x.shape[axis]
-    n = size if n is None else int(n)
-    if n < 1:
+    n = size if n is None else n if isinstance(n, Size) else int(n)
+    if isinstance(n, Size):
+        require_at_least(n, 1)
+    elif n < 1:
         raise ShapeError(f"{what} needs at least one element along axis {axis}, got n={n}")
     if n < size:
         return _part(x, axis, 0, n)
@@ -147,7 +150,7 @@ def _mirrored(z: Tracer, axis: int) -> Tracer:
 def _forward_real(x: Tracer, axis: int) -> Tracer:
     """Half of the transform of real numbers. Of an even length the numbers are the parts of half as many complex ones."""
     n = x.shape[axis]
-    if n % 2 or n < 4:
+    if isinstance(n, Size) or n % 2 or n < 4:
         z = build("fft", _as_complex(x), dim=axis, direction="forward")
         return _part(z, axis, 0, n // 2 + 1)
     half = n // 2
@@ -161,7 +164,7 @@ def _forward_real(x: Tracer, axis: int) -> Tracer:
 
 def _inverse_real(z: Tracer, n: int, axis: int) -> Tracer:
     """The real numbers, n times as large, whose half transform is `z`, of n // 2 + 1 elements."""
-    if n % 2 or n < 4:
+    if isinstance(n, Size) or n % 2 or n < 4:
         z = _without_imaginary_ends(z, n, axis)
         tail = conjugate(build("reverse", _part(z, axis, 1, (n + 1) // 2), dims=(axis,)))
         return build("real", build("fft", lift(concatenate([z, tail], axis)), dim=axis, direction="inverse"))
@@ -181,10 +184,14 @@ def _inverse_real(z: Tracer, n: int, axis: int) -> Tracer:
 
 def _without_imaginary_ends(z: Tracer, n: int, axis: int) -> Tracer:
     """The imaginary parts that no real numbers have are taken as 0, as NumPy does."""
-    places = np.zeros(z.shape[axis], bool)
-    places[0] = True
-    if n % 2 == 0:
-        places[-1] = True
+    if isinstance(n, Size):
+        k = lift(arange(z.shape[axis]))
+        places: Any = (k == 0) | ((k == z.shape[axis] - 1) & (lift(n) % 2 == 0))
+    else:
+        places = np.zeros(z.shape[axis], bool)
+        places[0] = True
+        if n % 2 == 0:
+            places[-1] = True
     places = places.reshape([-1 if d == axis else 1 for d in range(z.ndim)])
     re, im = parts(z)
     return joined(re, lift_as(where(places, 0, im), re.dtype))
@@ -209,8 +216,10 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     """`np.fft.irfft`: the inverse of `rfft`, real numbers; `n` is how many, `2 * (m - 1)` of m by default."""
     x = _as_complex(a)
     norm, axis = _norm(norm), _axis(x, axis, "irfft")
-    n = 2 * (x.shape[axis] - 1) if n is None else int(n)
-    if n < 1:
+    n = 2 * (x.shape[axis] - 1) if n is None else n if isinstance(n, Size) else int(n)
+    if isinstance(n, Size):
+        require_at_least(n, 1)
+    elif n < 1:
         raise ShapeError(f"irfft needs at least one element along axis {axis}, got n={n}")
     x = _fitted(x, n // 2 + 1, axis, "irfft")
     return _scaled(_inverse_real(x, n, axis), n, norm, "inverse")

@@ -7,13 +7,14 @@ import functools
 import importlib
 import inspect
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 
-from ..errors import DeviceError, LeastSizeError, SizeError, is_interruption
+from ..errors import CompileError, DeviceError, FixedSizeError, LeastSizeError, SizeError, is_interruption
 from ..runtime.arguments import prepare
 from ..runtime.arrays import plain
 from ..runtime.callable import FunctionBase, function_class
@@ -37,6 +38,7 @@ from .functions import (
     staging,
     trace_function,
 )
+from .locations import user_place
 from .lowered import Compiled, Lowered, runner
 from .pytree import TreeDef, flatten
 from .tracer import asked
@@ -101,6 +103,10 @@ class _Specialization:
         )
 
 
+_ENLARGED = 8
+"""How often the least sizes of a program are raised for the choices of its loops."""
+
+
 class _Dispatcher:
     """Finds or makes the specialization for a call."""
 
@@ -123,6 +129,8 @@ class _Dispatcher:
         self.name = getattr(function, "__name__", "fn")
         self.specializations: dict[Any, _Specialization] = {}
         self.latest: _Specialization | None = None
+        self.each_size: set[Any] = set()
+        """The structures and static arguments for which each size is compiled for by itself, since no code serves all."""
         self.exact: list[Executable] = []
         """Of a function of dynamic sizes, what is compiled for known ones."""
         self.lock = threading.RLock()
@@ -170,8 +178,16 @@ class _Dispatcher:
             if out is not None:
                 raise TypeError(f"{self.name}() is called with out= in a function that is traced: use the result")
             return self.inline(leaves, structure, statics, avals)
-        declared = self.with_dynamic(avals, structure, statics)
-        found = self.specialization(structure, statics, declared)
+        declared = avals if (structure, statics) in self.each_size else self.with_dynamic(avals, structure, statics)
+        try:
+            found = self.specialization(structure, statics, declared)
+        except FixedSizeError as error:
+            if not self.dynamic:
+                raise
+            self.warn(str(error).partition("\n")[0])
+            self.each_size.add((structure, statics))
+            declared = avals
+            found = self.specialization(structure, statics, avals)
         if found.traced.avals != declared:
             smaller = self.dynamic.smaller(found.traced.avals, declared, avals)
             if smaller is not None:
@@ -184,6 +200,12 @@ class _Dispatcher:
         if config.options.nans or watching.is_watching():
             watching.look(self.name, lambda: self.lower(structure, statics, found.traced.avals), leaves, result)
         return result
+
+    def warn(self, reason: str) -> None:
+        """Say that no code serves all sizes."""
+        text = f"{self.name}() is compiled for each size by itself, against dynamic=: {reason}"
+        file, line, _ = user_place() or ("<unknown>", 0, 0)
+        warnings.warn_explicit(text, UserWarning, file, line)
 
     def specialization(self, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
         """What is compiled for some types, made if it is not there yet."""
@@ -295,14 +317,33 @@ class _Dispatcher:
 
     def specialize(self, key: Any, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
         with collecting_later():
-            lowered = self.lower(structure, statics, avals)
-            made = self.specializations[key] = _Specialization(lowered.traced.interface, lowered.executable(consume=True))
+            made = self.specializations[key] = self.compiled(structure, statics, avals)
             if not statics and made.flat:
                 self.install_flat(dataclasses.replace(made.executable, takes_out=self.takes_out))
             for variant in self.dynamic.variants(avals):
                 if (other := (structure, statics, variant, config.options)) not in self.specializations:
                     self.specialize(other, structure, statics, variant)
         return made
+
+    def compiled(self, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
+        """The code for some types.
+
+        Raises:
+            FixedSizeError: no code serves all sizes that only a call knows.
+        """
+        reason: SizeError | None = None
+        for _ in range(_ENLARGED):
+            lowered = self.lower(structure, statics, avals)
+            try:
+                return _Specialization(lowered.traced.interface, lowered.executable(consume=True))
+            except LeastSizeError as error:
+                avals = self.dynamic.enlarged(avals, error)
+                reason = error
+            except (SizeError, CompileError) as error:
+                if not self.dynamic:
+                    raise
+                raise FixedSizeError(str(error)) from error
+        raise FixedSizeError(str(reason))
 
     def install_flat(self, executable: Executable) -> None:
         """Let native code serve calls: that for one size before that for all."""

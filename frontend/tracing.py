@@ -359,7 +359,7 @@ _ASKING = {str(_SIZES), *(str(_SIZES.parents[1] / "frontend" / "capture" / f"{na
 
 Size.as_number = _size_as_number
 Size.is_asked_by_user = _is_users_question
-Size.located = located
+Size.located = lambda error: located(error) if current() is not None else error
 Size.compared = _compared
 
 

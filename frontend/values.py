@@ -15,6 +15,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ..dialects.graph.base import GraphOp
+from ..errors import SizeError
 from ..runtime.array import as_array
 from ..runtime.arrays import plain
 from . import tracer
@@ -66,7 +67,10 @@ def _run(op: Operation, trace: Trace) -> None:
         return
     operands = [trace.values[operand] for operand in op.operands]
     if isinstance(op, GraphOp) and op.results and "callee" not in op.properties and not op.regions and work(op) < COMPILED_WORK:
-        results: Any = op.evaluate(*operands)
+        try:
+            results: Any = op.evaluate(*operands)
+        except SizeError:
+            raise UnknownValueError("which depend on a size that only a call knows") from None
     else:
         results = _compiled(op, trace, operands)
     for value, array in zip(op.results, results, strict=True):

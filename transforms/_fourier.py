@@ -19,7 +19,9 @@ from xdsl.ir import SSAValue
 
 from ..dialects.graph.complex import first_of_pairs
 from ..dialects.graph.fft import roots_of_unity, table
+from ..dialects.symbolic import Size
 from ..dialects.types import element_of, numpy_dtype, shape_of
+from ..errors import FixedSizeError
 from ._complex_arithmetic import Parts, multiply
 
 MOST_PRIME = 43
@@ -173,6 +175,8 @@ def _products_of_roots(b: Any, shape: tuple[int, int, int], n: int, direction: s
 def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
     """`j k = (j^2 + k^2 - (k - j)^2) / 2`: a convolution with roots of squares, cyclic in a length with room for it."""
     outer, n, inner = shape_of(x[0])
+    if isinstance(n, Size):
+        raise FixedSizeError(f"a Fourier transform of {n} elements is computed by code for a known number of them")
     size = 1 << (2 * n - 2).bit_length()
     squares = np.arange(n, dtype=object) ** 2 % (2 * n)
     dtype = numpy_dtype(element_of(x[0]))

@@ -33,7 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...errors import DTypeError, ShapeError
+from ...errors import DTypeError, FixedSizeError, ShapeError
 from ..size_lists import SizesAttr
 from ..symbolic import Size
 from ..syntax import parse_op, print_op
@@ -505,6 +505,8 @@ def to_attribute(value: Any) -> Attribute:
         return StringAttr(value)
     if isinstance(value, Attribute):
         return value
+    if isinstance(value, Size):
+        raise FixedSizeError(f"an op takes the size {value} where a number must be known")
     raise TypeError(f"no property form for {value!r}")
 
 

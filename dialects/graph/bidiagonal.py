@@ -53,7 +53,7 @@ class SquareSvdOp(MatrixOp):
 
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
-        shape = require_matrices(operands[0], square=True)  # C1, C2
+        shape = require_matrices(operands[0], square=True, known=True)  # C1, C2
         one_of(props, "mode", ("values", "vectors"))  # C3
         found = tensor(part_of(operands[0].element_type), shape[:-1]), operands[0], operands[0]
         return found if word(props["mode"]) == "vectors" else found[:1]

@@ -76,7 +76,7 @@ class EigOp(MatrixOp):
 
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
-        shape = require_matrices(operands[0], square=True)  # C1, C2
+        shape = require_matrices(operands[0], square=True, known=True)  # C1, C2
         one_of(props, "mode", ("values", "vectors"))  # C3
         element = operands[0].element_type
         element = element if is_complex(element) else complex_of(element)

@@ -72,7 +72,7 @@ class EighOp(MatrixOp):
 
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
-        shape = require_matrices(operands[0], square=True)  # C1, C2
+        shape = require_matrices(operands[0], square=True, known=True)  # C1, C2
         return tensor(part_of(operands[0].element_type), shape[:-1]), operands[0]
 
     def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -16,7 +16,8 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef
 
-from ...errors import DTypeError, ShapeError
+from ...errors import DTypeError, FixedSizeError, ShapeError
+from ..symbolic import Size
 from ..types import COMPLEX, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
@@ -26,8 +27,11 @@ from .field import Element, Field
 # Stacks of matrices, as values of graphs
 
 
-def require_matrices(operand: TensorType, *, square: bool = False) -> tuple[int, ...]:
-    """The shape of a stack of matrices of f32 or f64, or complex ones; raises ShapeError or DTypeError for others."""
+def require_matrices(operand: TensorType, *, square: bool = False, known: bool = False) -> tuple[int, ...]:
+    """The shape of a stack of matrices of f32 or f64, or complex ones; raises ShapeError or DTypeError for others.
+
+    `known`: rows and columns must be known; raises FixedSizeError.
+    """
     shape = operand.get_shape()
     if part_of(operand.element_type) not in (f32, f64):
         raise DTypeError(f"element type must be f32 or f64, or complex of them, got {operand.element_type}")
@@ -35,6 +39,8 @@ def require_matrices(operand: TensorType, *, square: bool = False) -> tuple[int,
         raise ShapeError(f"matrices need two dims or more, of known sizes, got {show_shape(shape)}")
     if square and shape[-1] != shape[-2]:
         raise ShapeError(f"matrices must be square, got {show_shape(shape)}")
+    if known and any(isinstance(n, Size) for n in shape[-2:]):
+        raise FixedSizeError(f"rows and columns must be known, got {show_shape(shape)}")
     return shape
 
 

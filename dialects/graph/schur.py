@@ -65,7 +65,7 @@ class SchurOp(MatrixOp):
 
     @classmethod
     def whole_types(cls, operands: Types, props: Props) -> Types:
-        require_matrices(operands[0], square=True)  # C1, C2
+        require_matrices(operands[0], square=True, known=True)  # C1, C2
         if word(props["form"]) not in ("triangular", "hessenberg"):  # C3
             raise DTypeError(f"form must be one of triangular, hessenberg, got {word(props['form'])}")
         return operands[0], operands[0]

@@ -95,7 +95,7 @@ class SvdOp(CompositeOp):
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        *lead, rows, columns = require_matrices(operands[0])  # C1, C2
+        *lead, rows, columns = require_matrices(operands[0], known=True)  # C1, C2
         one_of(props, "mode", ("reduced", "complete"))  # C3
         element, k = operands[0].element_type, min(rows, columns)
         left, right = (rows, columns) if word(props["mode"]) == "complete" else (k, k)

@@ -20,7 +20,7 @@ from ..elementwise import compare, full_like_tracer, select
 from ..moves import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
 from ..numpy.complex import conjugate, imag, real
 from ..numpy.contract import matmul
-from ..numpy.create import diagonal, eye, filled, tril, triu
+from ..numpy.create import arange, diagonal, eye, filled, tril, triu
 from ..numpy.math import exp2, log2
 from ..numpy.pad import pad
 from ..numpy.reduce import max as max_of
@@ -297,7 +297,7 @@ def slogdet(a: Any) -> Any:
     x = matrices(a, "slogdet", square=True)
     y, pivots = several("lu", x)
     pivot = sum_of(select(_diagonal_mask(x.shape), y, full_like_tracer(y, 0)), -1)
-    places = broadcast_tracer(lift(np.arange(x.shape[-1], dtype=np.int32)), pivots.shape)
+    places = broadcast_tracer(lift(arange(x.shape[-1], dtype=np.int32)), pivots.shape)
     swaps = select(compare("ne", pivots, places), full_like_tracer(pivot, -1), full_like_tracer(pivot, 1))
     signs = sign(pivot) if x.dtype.kind == "f" else _direction(pivot)
     return SlogdetResult(prod(signs * swaps, -1), sum_of(log(absolute(pivot)), -1))

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.symbolic import Size, require_at_least
 from ...errors import ShapeError
 from ..define_by_run.eager import api, creation
 from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, static_int
 from ..numpy.complex import conj
 from ..numpy.contract import matmul
-from ..numpy.create import eye, zeros
+from ..numpy.create import counting, eye, zeros
 from ..numpy.index import take
 from ..numpy.join import concatenate
 from ..numpy.shape import matrix_transpose
@@ -35,7 +36,10 @@ def _row(x: Any, name: str, least: int = 1, stacked: bool = False) -> Tracer:
     """
     row = lift(x)
     row = row.reshape(1) if row.ndim == 0 else row
-    if (row.ndim != 1 and not stacked) or not isinstance(row.shape[-1], int) or row.shape[-1] < least:
+    size: Any = row.shape[-1]
+    if isinstance(size, Size):
+        require_at_least(size, least)
+    if (row.ndim != 1 and not stacked) or size < least:
         raise ShapeError(f"{name} needs a row of at least {least} elements, got {row.shape}")
     return row
 
@@ -55,7 +59,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     m, n = column.shape[-1], row.shape[-1]
     stack = broadcast_shapes([column.shape[:-1], row.shape[:-1]])
     column, row = broadcast_tracer(column, (*stack, m)), broadcast_tracer(row, (*stack, n))
-    return take(concatenate([column[..., ::-1], row[..., 1:]], -1), m - 1 - np.arange(m)[:, None] + np.arange(n), -1)
+    return take(concatenate([column[..., ::-1], row[..., 1:]], -1), m - 1 - counting(m)[:, None] + counting(n), -1)
 
 
 @api
@@ -71,7 +75,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     column = _row(c, "hankel()")
     row = column * 0 if r is None else _row(r, "hankel()")
     m, n = column.shape[0], row.shape[0]
-    return take(concatenate([column, row[1:]]), np.arange(m)[:, None] + np.arange(n))
+    return take(concatenate([column, row[1:]]), counting(m)[:, None] + counting(n))
 
 
 @api
@@ -86,7 +90,7 @@ def circulant(c: Any) -> Any:
     """
     column = _row(c, "circulant()", stacked=True)
     n = column.shape[-1]
-    return take(column, (np.arange(n)[:, None] - np.arange(n)) % n, -1)
+    return take(column, (counting(n)[:, None] - counting(n)) % n, -1)
 
 
 @api
@@ -170,7 +174,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
         raise ValueError(f"convolution_matrix() needs n of at least 1 and a mode full, same or valid, got {n} and {mode!r}")
     m = row.shape[0]
     whole = concatenate([row * 0, row, row * 0])
-    at = np.arange(m + n - 1)[:, None] - np.arange(n)
+    at = counting(m + n - 1)[:, None] - counting(n)
     full = take(whole, np.clip(at + m, 0, 3 * m - 1))
     if mode == "full":
         return full
@@ -221,7 +225,7 @@ def _invpascal(n: int) -> np.ndarray:
 
 
 def _hilbert(n: int) -> np.ndarray:
-    return 1.0 / (1.0 + np.arange(n)[:, None] + np.arange(n))
+    return 1.0 / (1.0 + counting(n)[:, None] + counting(n))
 
 
 def _hadamard(n: int) -> np.ndarray:
@@ -240,17 +244,17 @@ def _pascal_lower(n: int) -> np.ndarray:
 
 
 def _invpascal_lower(n: int) -> np.ndarray:
-    signs = 1 - 2 * ((np.arange(n)[:, None] + np.arange(n)) % 2)
+    signs = 1 - 2 * ((counting(n)[:, None] + counting(n)) % 2)
     return signs * _pascal_lower(n).astype(np.int64)
 
 
 def _dft(n: int) -> np.ndarray:
-    return np.exp(-2j * np.pi / n * (np.outer(np.arange(n), np.arange(n)) % n))
+    return np.exp(-2j * np.pi / n * (np.outer(counting(n), counting(n)) % n))
 
 
 def _helmert(n: int) -> np.ndarray:
     """All rows but the first one are orthogonal contrasts of an element with those before it."""
-    k = np.arange(n)
+    k = counting(n)
     whole = np.tril(np.ones((n, n)), -1) - np.diag(k)
     whole[0] = 1.0
     return whole / np.sqrt(np.where(k == 0, n, k * (k + 1)))[:, None]

@@ -16,6 +16,7 @@ from ..control import fori_loop
 from ..define_by_run.eager import api
 from ..jit import jit
 from ..numpy import namespace as lnp
+from ..numpy.create import counting
 from ..tracing import lift
 from ..transformations.autodiff import stop_gradient
 from ..transformations.custom import custom_jvp
@@ -104,7 +105,7 @@ def _columns(
     if 0 in x.shape:
         return x
     n = x.shape[-2]
-    rows, one = np.arange(n), np.eye(n, dtype=bool)
+    rows, one = counting(n), lnp.eye(n, dtype=bool)
 
     def step(j: Any, x: Any) -> Any:
         a, y = matrix(j, x), right(j, x)
@@ -122,7 +123,7 @@ def _columns(
 
 def _moved(a: Any, by: Any) -> Any:
     """Matrices with numbers added to their diagonals."""
-    return a + by[..., None, None] * np.eye(a.shape[-1], dtype=a.dtype)
+    return a + by[..., None, None] * lnp.eye(a.shape[-1], dtype=a.dtype)
 
 
 def _adjoint(a: Any) -> Any:
@@ -130,7 +131,7 @@ def _adjoint(a: Any) -> Any:
 
 
 def _on_diagonal(values: Any) -> Any:
-    return values[..., None] * np.eye(values.shape[-1], dtype=values.dtype)
+    return values[..., None] * lnp.eye(values.shape[-1], dtype=values.dtype)
 
 
 @jit
@@ -210,7 +211,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     y = lnp.matmul(lnp.matmul(z, found), _adjoint(z))
     if disp:
         return y
-    gaps = lnp.abs(values[..., :, None] - values[..., None, :]) + lnp.where(np.eye(t.shape[-1], dtype=bool), np.inf, 0)
+    gaps = lnp.abs(values[..., :, None] - values[..., None, :]) + lnp.where(lnp.eye(t.shape[-1], dtype=bool), np.inf, 0)
     least = lnp.min(gaps, (-2, -1), initial=1.0)
     upper = lnp.linalg.norm(lnp.triu(t, 1), 1, (-2, -1))
     eps = np.finfo(t.dtype).eps
@@ -312,7 +313,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     array([[4.]])
     """
     a, _, q = _common("solve_discrete_lyapunov", a, a, q)
-    one = np.eye(a.shape[-1], dtype=a.dtype)
+    one = lnp.eye(a.shape[-1], dtype=a.dtype)
     turned = _adjoint(a)
     back = inv(turned + one)
     b = lnp.matmul(turned - one, back)
@@ -357,7 +358,7 @@ def eigh_tridiagonal(
     n = diagonal.shape[-1]
     if n < 1 or beside.shape != (*diagonal.shape[:-1], n - 1):
         raise ShapeError(f"eigh_tridiagonal needs n and n - 1 elements, got {list(diagonal.shape)} and {list(beside.shape)}")
-    at, below = np.arange(n), np.arange(n - 1) + 1
+    at, below = counting(n), counting(n - 1) + 1
     x = lnp.zeros((*diagonal.shape, n), np.result_type(diagonal.dtype, beside.dtype))
     x = x.at[..., at, at].set(diagonal).at[..., below, below - 1].set(beside).at[..., below - 1, below].set(lnp.conj(beside))
     first, last = (0, n - 1) if select == "a" or select_range is None else select_range

@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ..define_by_run.eager import api
 from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, reshape_tracer
+from ..numpy.create import counting
 from ..numpy.join import concatenate, stack
 from ..numpy.logic import logical_and, where
 from ..numpy.shape import swapaxes
@@ -171,7 +172,7 @@ def rotary_embedding(x: Any, positions: Any = None, *, base: float = 10000.0, in
         raise ShapeError(f"rotary_embedding needs [..., length, dim] with an even dim, got {list(x.shape)}")
     *_, length, dim = x.shape
     rates = float(base) ** (-np.arange(0, dim, 2) / dim)
-    places = lift_as(np.arange(length) if positions is None else positions, x.dtype)
+    places = lift_as(counting(length) if positions is None else positions, x.dtype)
     angles = places[..., None] * lift_as(rates, x.dtype)
     if interleaved:
         pairs = reshape_tracer(x, (*x.shape[:-1], dim // 2, 2))

@@ -69,7 +69,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: in
 
 @api
 def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
-    x = object if isinstance(object, Tracer) else stack(object)
+    x = lift(object) if isinstance(object, Tracer | Size) else stack(object)
     x = lift(x) if dtype is None else lift_as(x, canonical(dtype))
     return reshape_tracer(x, (1,) * (ndmin - x.ndim) + x.shape)
 
@@ -174,6 +174,11 @@ def _arange(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Any:
     if start != 0:
         steps = build("add", steps, filled(start, (n,), wide))
     return lift_as(steps, dtype)
+
+
+def counting(n: Any) -> Any:
+    """`arange(n)`: an array of NumPy's, whose values are known, unless `n` is a size that only a call knows."""
+    return arange(n) if isinstance(n, Size) else np.arange(n)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Any:

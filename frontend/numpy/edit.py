@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError, TracingError
+from ...dialects.symbolic import Size
+from ...errors import DTypeError, ShapeError, SizeError, TracingError
 from ..define_by_run.eager import api, edit
 from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
@@ -16,8 +17,8 @@ from ..promotion import INT64, is_integer_dtype, result_type
 from ..tracer import Tracer
 from ..tracing import concrete_array, is_traced, lift, lift_as, operand, token
 from .at import At
-from .create import diag
-from .index import counted, index_array, take
+from .create import arange, diag
+from .index import counted, index_array, take, within
 from .join import concatenate, tile
 from .logic import as_bool, clip, where
 from .nonzero import compress
@@ -55,6 +56,8 @@ def resize(a: Any, new_shape: Any) -> Any:
     count = math.prod(sizes)
     if x.size == 0:
         return broadcast_tracer(lift_as(0, x.dtype), sizes)
+    if isinstance(x.size, Size):
+        return reshape_tracer(take(x, arange(count) % x.size, 0), sizes)
     return reshape_tracer(slice_axis(tile(x, -(-count // x.size)), 0, 0, count), sizes)
 
 
@@ -125,8 +128,22 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
         gone = ravel(lift(index_array(obj)))
         mask = At(broadcast_tracer(lift(np.True_), (x.shape[dim],)))[gone].set(False)
         return compress(mask, x, dim, size=x.shape[dim] - gone.size)
+    if isinstance(x.shape[dim], Size):
+        return _without(x, _known(obj, "delete"), dim)
     kept = _places(lambda: np.delete(np.arange(x.shape[dim]), _known(obj, "delete")), "delete")
     return take(x, kept, dim)
+
+
+def _without(x: Tracer, gone: Any, dim: int) -> Tracer:
+    """An array without some indices of a dim whose size only a call knows."""
+    if not np.issubdtype(np.asarray(gone).dtype, np.integer):
+        raise SizeError(f"delete along a dim of size {x.shape[dim]} takes integers: index by what is left")
+    places = sorted({int(k) for k in np.ravel(gone)}, key=lambda k: (k < 0, k))
+    if places and places[0] >= 0 > places[-1]:
+        raise SizeError(f"delete along a dim of size {x.shape[dim]} takes places that are all counted from one end")
+    cuts = [within(k, x.shape[dim], dim) for k in places]
+    edges = zip([0, *(k + 1 for k in cuts)], [*cuts, x.shape[dim]], strict=True)
+    return concatenate([slice_axis(x, dim, start, stop) for start, stop in edges], dim)
 
 
 @edit

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.symbolic import Size
 from ...errors import ShapeError, TracingError
 from ..define_by_run.eager import api
 from ..moves import reshape_tracer, static_shape
@@ -146,7 +147,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     sizes = shape(arr)
     if len(sizes) < 2 or len(set(sizes)) != 1:
         raise ShapeError(f"diag_indices_from needs two or more dims of one size, got shape {list(sizes)}")
-    return diag_indices(sizes[0], len(sizes))
+    return (arange(sizes[0]),) * len(sizes) if isinstance(sizes[0], Size) else diag_indices(sizes[0], len(sizes))
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:

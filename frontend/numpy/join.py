@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.symbolic import Size, greatest, least
 from ...dialects.types import element_type, tensor
 from ...errors import DTypeError, ShapeError
 from ...runtime.scalars import is_a
@@ -26,7 +26,7 @@ from ..moves import (
 from ..promotion import INT64, is_integer_dtype, result_type
 from ..tracer import Tracer
 from ..tracing import current, lift, lift_as, sequence_of_operands, token
-from .index import take
+from .index import slice_places, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
 from .ufuncs import remainder
 
@@ -116,15 +116,16 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     dim = normalize_axis(axis, x.ndim)
     n = x.shape[dim]
     if isinstance(indices_or_sections, tuple | list) or is_a(indices_or_sections, np.ndarray):
-        cuts = [slice(None, static_int(c, "a split index")).indices(n)[1] for c in indices_or_sections]
+        ends = [slice(None, static_int(c, "a split index")) for c in indices_or_sections]
+        cuts = [sum(slice_places(end, n)[0:3:2]) for end in ends]
     else:
         sections = static_int(indices_or_sections, "sections")
         if sections <= 0:
             raise ShapeError(f"sections must be positive, got {sections}")
-        each, extra = np.divmod(n, sections)
-        cuts = [int(k * each + min(k, extra)) for k in range(1, sections)]
+        each, extra = n // sections, n % sections
+        cuts = [k * each + least(k, extra) for k in range(1, sections)]
     edges = zip([0, *cuts], [*cuts, n], strict=True)
-    return [slice_axis(x, dim, start, max(start, stop)) for start, stop in edges]
+    return [slice_axis(x, dim, start, greatest(start, stop)) for start, stop in edges]
 
 
 @api

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,7 +52,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
         raise DTypeError(f"packbits takes integers or bools, got {x.dtype}")
     x, dim = (ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
     bits = lift_as(not_equal(moveaxis(x, dim, -1), 0), np.dtype(np.uint8))
-    bits = pad(bits, [(0, 0)] * (x.ndim - 1) + [(0, -bits.shape[-1] % 8)])
+    bits = concatenate([bits, full((*bits.shape[:-1], -bits.shape[-1] % 8), 0, bits.dtype)], -1)
     groups = reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
     return moveaxis(sum_of(left_shift(groups, _shifts(bitorder)), -1, np.uint8), -1, dim)
 
@@ -205,9 +206,9 @@ def _boxes(points: Any, edges: Any, weights: Any) -> Any:
         inside = within if inside is None else inside & within
         sizes.append(n)
         places.append(place)
-    target = where(inside, ravel_multi_index(tuple(places), tuple(sizes), mode="clip"), int(np.prod(sizes)))
+    target = where(inside, ravel_multi_index(tuple(places), tuple(sizes), mode="clip"), math.prod(sizes))
     values = full(target.shape, 1.0) if weights is None else weights
-    flat = At(full((int(np.prod(sizes)),), 0.0))[target].add(values, mode="drop")
+    flat = At(full((math.prod(sizes),), 0.0))[target].add(values, mode="drop")
     return reshape(flat, sizes)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import least, positive
+from ...dialects.symbolic import Size, least, positive
 from ...errors import ShapeError
 from ..config import config
 from ..define_by_run.eager import api
@@ -22,6 +22,7 @@ from .logic import clip, where
 from .pad import pad
 from .reduce import average
 from .reduce import sum as sum_of
+from .scan import cumprod
 from .shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
 from .sort import argsort, searchsorted
 from .ufuncs import absolute, not_equal, sqrt
@@ -113,13 +114,17 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
 
 
 @api
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """`np.vander`: the powers of each element, the highest first."""
     x = lift(x)
     if x.ndim != 1:
         raise ShapeError(f"vander needs one dim, got shape {list(x.shape)}")
     wide = lift_as(x, result_type([x.dtype, INT64]))
-    count = x.size if N is None else static_int(N, "N")
+    count: Any = x.size if N is None else static_int(N, "N")
+    if isinstance(count, Size):
+        k = arange(count)
+        powers = cumprod(where(k == 0, 1, broadcast_tracer(reshape_tracer(wide, (*x.shape, 1)), (*x.shape, count))), -1)
+        return powers if increasing else flip(powers, -1)
     columns = [broadcast_tracer(lift_as(1, wide.dtype), x.shape)]
     while len(columns) < count:
         columns.append(columns[-1] * wide)

@@ -394,7 +394,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     """`np.array_equiv`: equal elements after broadcasting."""
     x, y = lift(a1), lift(a2)
     try:
-        np.broadcast_shapes(x.shape, y.shape)
+        broadcast_shapes([x.shape, y.shape])
     except ValueError:
         return lift(np.bool_(False))
     return all(x == y)

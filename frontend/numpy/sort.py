@@ -5,12 +5,14 @@ All sorts are stable; NaN come last, and zeros of either sign are equal.
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.symbolic import Size, require_at_least
 from ...errors import DTypeError, ShapeError
 from ..complex_formulas import parts
 from ..config import config
@@ -167,8 +169,10 @@ def _checked(x: Tracer, kth: int | Sequence[int], axis: int | None, kind: str) -
     if kind != "introselect":
         raise ShapeError(f"partition kind must be 'introselect', got {kind!r}")
     size = x.size if axis is None else x.shape[normalize_axis(axis, x.ndim)]
-    for place in np.ravel(kth).tolist():
-        if not -size <= place < size:
+    for place in map(operator.index, np.ravel(kth).tolist()):
+        if isinstance(size, Size):
+            require_at_least(size, place + 1 if place >= 0 else -place)
+        elif not -size <= place < size:
             raise ShapeError(f"kth {place} is out of bounds for {size} elements")
     return x
 
@@ -214,8 +218,10 @@ def _quantile(
     axes = normalize_axes(axis, x.ndim)
     kept = [d for d in range(x.ndim) if d not in axes]
     others = tuple(x.shape[d] for d in kept)
-    n = int(np.prod([x.shape[d] for d in axes]))
-    if n == 0:
+    n = math.prod([x.shape[d] for d in axes])
+    if isinstance(n, Size):
+        require_at_least(n, 1)
+    elif n == 0:
         raise ShapeError("a quantile of no elements has no value")
     rows = reshape_tracer(transpose_tracer(x, [*kept, *axes]), (*others, n))
     shares = None

@@ -95,7 +95,8 @@ def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagat
         return lnp.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims) / lnp.sqrt(there.astype(a.dtype))
     _propagating(nan_policy, "sem")
     count = a.size if axis is None else a.shape[axis]
-    return lnp.std(a, axis=axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
+    deviation = lnp.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    return deviation / (math.sqrt(count) if isinstance(count, int) else lnp.sqrt(lnp.asarray(count, deviation.dtype)))
 
 
 _TIES = ("average", "min", "max", "dense", "ordinal")

@@ -73,3 +73,53 @@ def test_updates_of_slices(name: str):
     for n in (4, 2, 3, 1, 0):
         x = np.arange(n * 1.0)
         np.testing.assert_array_equal(f(x), lm.jit(UPDATES[name])(x))
+
+
+BY_SIZE = {
+    "eigh": lambda x: lnp.linalg.eigvalsh(x),
+    "lu": lambda x: lnp.linalg.solve(x, x[:, 0]),
+    "fft": lambda x: lm.fft.fft(x),
+    "convolution": lambda x: lnp.convolve(x[0], x[0]),
+}
+
+
+@pytest.mark.parametrize("name", BY_SIZE)
+def test_ops_with_code_for_known_sizes_are_compiled_for_each(name: str):
+    f = lm.jit(BY_SIZE[name], dynamic={"x": ("n", "n")})
+    for k, n in enumerate((5, 4, 5)):
+        x = np.random.default_rng(n).random((n, n))
+        x = x @ x.T + n * np.eye(n)
+        if k:
+            found = f(x)
+        else:
+            with pytest.warns(UserWarning, match=r"is compiled for each size by itself, against dynamic=: ") as warned:
+                found = f(x)
+            assert warned[0].filename == __file__
+        np.testing.assert_allclose(found, BY_SIZE[name](x), rtol=1e-9, atol=1e-9)
+
+
+LIKE_NUMPY = {
+    "median": lambda p, x: (p.median(x), p.quantile(x, np.array([0.1, 0.7])), p.percentile(x, 30.0)),
+    "partition": lambda p, x: p.sort(p.partition(x, 2)[:3]),
+    "split": lambda p, x: (*p.array_split(x, 3), *p.split(x, [1, 3])),
+    "delete": lambda p, x: (p.delete(x, 1), p.delete(x, [0, 2]), p.delete(x, -1)),
+    "powers": lambda p, x: (p.vander(x), p.vander(x, 3, increasing=True), p.polyder(x), p.polyint(x)),
+    "resize": lambda p, x: p.resize(x, (2, 7)),
+    "bits": lambda p, x: p.packbits(x > 0.5),
+    "histogram": lambda p, x: p.histogram2d(x, x[::-1], 4, [[0, 1], [0, 1]])[0],
+    "count down": lambda p, x: p.arange(x.shape[0], 0, -2),
+    "real transforms": lambda p, x: (p.fft.rfft(p.stack([x, x, x, x], 1)), p.fft.irfft(p.stack([x, x, x], 1))),
+}
+
+
+@pytest.mark.parametrize("name", LIKE_NUMPY)
+def test_functions_of_open_sizes_as_numpy(name: str):
+    f = lm.jit(lambda x: LIKE_NUMPY[name](lnp if name != "real transforms" else _Transforms, x), dynamic={"x": ("n",)})
+    for n in (7, 4, 5):
+        x = np.random.default_rng(n).random(n)
+        for a, b in zip(lm.tree.leaves(LIKE_NUMPY[name](np, x)), lm.tree.leaves(f(x)), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-15)
+
+
+class _Transforms:
+    stack, fft = lnp.stack, lm.fft
