@@ -147,6 +147,9 @@ def from_exception(error: BaseException) -> Diagnostic:
         return Diagnostic("error", "out of memory", place)
     if isinstance(error, OSError):
         return Diagnostic("error", f"{error.filename}: {error.strerror}" if error.filename else text)
+    if isinstance(error, ValueError) and (found := re.match(r"Integer value (-?\d+) is out of range for type (\w+)", text)):
+        rule = f"a number of elements, iterations or bytes is {found[1]}, which does not fit {found[2]}"
+        return Diagnostic("error", rule, place, notes, "use smaller sizes or counts")
     return Diagnostic("error", f"internal: {type(error).__name__}: {text}", place, notes, REPORT)
 
 

@@ -14,6 +14,9 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from . import hints
 
+_OF_SYNTAX = re.compile(r"(?i)\bexpect|operand is used with type")
+"""Messages that the syntax of the op answers."""
+
 
 class ExplainedError(ParseError):
     """A parse error with notes at other spans, and a remedy."""
@@ -53,7 +56,7 @@ class Messages(Parser):
             return super().parse_operation()
         except ParseError as error:
             cls = self._ops[-1] if len(self._ops) == depth else None
-            if cls is None or isinstance(error, ExplainedError):
+            if cls is None or isinstance(error, ExplainedError) or not _OF_SYNTAX.search(error.msg):
                 raise
             word = self._current_token.text
             meant = (

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyFloat,
     BytesAttr,
+    ContainerType,
     DenseIntOrFPElementsAttr,
     FileLineColLoc,
     Float80Type,
@@ -28,6 +29,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     ModuleOp,
+    ShapedType,
     StringAttr,
     TensorType,
     VectorType,
@@ -50,7 +52,9 @@ MAX_NESTING = 96
 MAX_INT_WIDTH = (1 << 24) - 1
 """As in MLIR."""
 
-MAX_DENSE_BYTES = 1 << 28
+MAX_BYTES = (1 << 63) - 1
+
+MAX_DENSE_BYTES = 1 << 29
 """The most a `dense<...>` constant may hold: a splat stores every element."""
 
 LONG_LIST = 1 << 10
@@ -170,9 +174,20 @@ class LaminaParser(Messages):
         type = self._nested(super().parse_optional_type)
         if isinstance(type, IntegerType) and type.width.data > MAX_INT_WIDTH:
             self.raise_error(f"integer type is wider than {MAX_INT_WIDTH} bits", start)
+        if isinstance(type, ContainerType) and isinstance(type, ShapedType):
+            self._require_addressable(type, start)
         if plain is not None and type is not None:
             self._types[plain[0]] = type
         return type
+
+    def _require_addressable(self, type: Any, start: Span) -> None:
+        """Refuse shapes whose number of bytes is beyond 64 bits: no machine has them, and their sizes are 64-bit numbers."""
+        if not type.has_static_shape():
+            return
+        size = getattr(type.element_type, "compile_time_size", 8)
+        count = prod(type.get_shape())
+        if count * size > MAX_BYTES:
+            self.raise_error(f"{type} has {count} elements, more than memory can hold: the limit is 2^63 - 1 bytes", start)
 
     def parse_optional_attribute(self) -> Attribute | None:
         start = self._current_token.span

@@ -26,7 +26,7 @@ func.func @sibling_blocks(%p: i1, %x: f32) -> f32 {
 
 // -----
 
-// expected-error@+1 {{the limit is 268435456 bytes}}
+// expected-error@+1 {{the limit is 536870912 bytes}}
 %0 = arith.constant dense<0.0> : tensor<1000000x1000000xf32>
 
 // -----
