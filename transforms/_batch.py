@@ -101,6 +101,8 @@ class Batcher:
             new = type(op).create(operands=full, result_types=types, properties=dict(op.properties))
             self.b.insert(new)
             results = list(new.results)
+        elif self.size == 0:  # rules may divide by it, or multiply groups by it
+            results = [self.b.full(0, tensor(element_of(r), (0, *shape_of(r)))) for r in op.results]
         elif op.batching is None:
             assert isinstance(op, CompositeOp)
             results = self._decomposed(op, operands, flags)

@@ -61,9 +61,14 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
     if kind == "add":
         return [b.reduce(dx, kind="add", dims=dims)]
     if kind in ("max", "min"):
-        # the mean over the elements that attain the extreme
+        # the mean over the elements that attain the extreme; of no elements it is a constant
+        sizes = [shape[d] for d in dims]
+        if 0 in sizes:
+            return [None]
         hit = b.convert(b.cmp(x, restore(b, y, dims, shape), predicate="eq"), element_of(x))
         count = b.reduce(hit, kind="add", dims=dims)
+        if not all(isinstance(n, int) and n > 0 for n in sizes):
+            count = b.max(count, b.full_like(count, 1))
         return [b.div(b.reduce(b.mul(dx, hit), kind="add", dims=dims), count)]
     # a product: the other kinds have no floats
     return [b.reduce(b.mul(dx, others_product(b, x, dims)), kind="add", dims=dims)]

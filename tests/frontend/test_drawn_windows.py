@@ -1,24 +1,20 @@
-"""`lax.reduce_window` and `lax.conv_general_dilated` at random options, all at once, against plain NumPy forms."""
+"""`lax.reduce_window` at random options, all at once, against a plain NumPy form."""
 
 from __future__ import annotations
 
+import sys
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from drawn import spread
+
 COMBINERS = {"add": (np.add, 0.0), "max": (np.maximum, -np.inf), "min": (np.minimum, np.inf), "mul": (np.multiply, 1.0)}
-
-
-def _spread(x: np.ndarray, fill: float, holes: list[int], pads: list[tuple[int, int]]) -> np.ndarray:
-    """The operand with `fill` between its elements and around it; negative padding removes what it reaches."""
-    wide = np.full([max((n - 1) * by + 1, 0) if n else 0 for n, by in zip(x.shape, holes, strict=True)], fill, x.dtype)
-    wide[tuple(slice(None, None, by) for by in holes)] = x
-    wide = np.pad(wide, [(max(low, 0), max(high, 0)) for low, high in pads], constant_values=fill)
-    keep = [slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(wide.shape, pads, strict=True)]
-    return wide[tuple(keep)]
 
 
 def _count(n: int, size: int, stride: int, dilation: int) -> int:
@@ -27,7 +23,7 @@ def _count(n: int, size: int, stride: int, dilation: int) -> int:
 
 def _windows(x: np.ndarray, init: float, combine: Any, options: dict[str, Any]) -> np.ndarray:
     size, strides, apart = options["window_dimensions"], options["window_strides"], options["window_dilation"]
-    wide = _spread(x, init, options["base_dilation"], options["padding"])
+    wide = spread(x, init, options["base_dilation"], options["padding"])
     out = np.full([_count(*row) for row in zip(wide.shape, size, strides, apart, strict=True)], init, x.dtype)
     for at in np.ndindex(*out.shape):
         for tap in product(*map(range, size)):
