@@ -18,7 +18,6 @@ from .interface import ARENA_ALIGNMENT, Interface, Status
 _MAGIC = b"LAMINA-WEIGHTS\x01\0"
 _HEAD_BYTES = 64
 _CONSTANT = re.compile(r'^@("[^"\n]*"|[\w.$-]+) = private unnamed_addr constant \[(\d+) x i8\] c"([^"\n]*)", align 64$', re.M)
-_ESCAPED = re.compile(rb"\\([0-9A-F]{2})")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def taken_out(text: str, interface: Interface) -> Weights:
 
     def take(found: re.Match[str]) -> str:
         names.append(found[1])
-        parts.append(_ESCAPED.sub(lambda m: bytes([int(m[1], 16)]), found[3].encode("latin-1")))
+        parts.append(_bytes(found[3]))
         return f"@{found[1]} = internal global [{found[2]} x i8] zeroinitializer, align 64"
 
     text = _CONSTANT.sub(take, text)
@@ -60,6 +59,11 @@ def taken_out(text: str, interface: Interface) -> Weights:
     header = f"signext i32 @{interface.weights}(ptr %data, i64 %bytes)"
     define(module, header, lambda b: _set_weights(b, names, sizes, offsets, head))
     return Weights(f"{text}\n{module.text()}", file)
+
+
+def _bytes(string: str) -> bytes:
+    """What a string of LLVM IR holds, in which a backslash begins two hexadecimal digits."""
+    return string.replace("\\", "\\x").encode("latin-1").decode("unicode_escape").encode("latin-1")
 
 
 def _set_weights(b: Flow, names: Sequence[str], sizes: Sequence[int], offsets: Sequence[int], head: bytes) -> None:

@@ -15,7 +15,7 @@ import pytest
 from lamina.codegen.targets import get
 from lamina.codegen.targets.host import why_not_here
 from lamina.runtime.shared_object import load
-from lamina.tools import lamina_compile
+from lamina.tools import lamina_compile, lamina_run
 
 from .programs import built, compiled, llc, output, tool
 
@@ -155,6 +155,11 @@ def test_llvm_ir_says_what_it_is_for(net: Path, target: str):
     output([command, text, "-o", net.parent / "llc.s"])
     family = {"x86-64-v4": r"\bvfn?m\w+p", "aarch64": r"\bfmla\b", "multi": r"\bvfn?m\w+p"}[target]
     assert re.search(family, (net.parent / "llc.s").read_text())
+    if target == "multi":
+        np.save(net.parent / "x.npy", X), np.save(net.parent / "y.npy", Y)
+        args = ["--args", str(net.parent / "x.npy"), str(net.parent / "y.npy"), "--save", str(net.parent / "out.npz")]
+        assert lamina_run.main([str(text), *args]) == 0
+        np.testing.assert_allclose(np.load(net.parent / "out.npz")["arr_0"], expected(X, Y), rtol=2e-6)
 
 
 # Other machines
