@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
+from typing import TYPE_CHECKING
 
-import ml_dtypes
-import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     ComplexType,
@@ -32,6 +32,9 @@ from xdsl.ir import Attribute
 
 from ..errors import DTypeError
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 class Kind(Enum):
     """What the values of an element type are."""
@@ -49,7 +52,7 @@ class ElementType:
 
     Attributes:
         type: as the IR has it; its text is the name.
-        dtype: NumPy's own descriptor object.
+        dtype_name: of its NumPy dtype.
         kind: what its values are.
         llvm: LLVM's type of a value.
         c: the type in C headers.
@@ -57,11 +60,16 @@ class ElementType:
     """
 
     type: Attribute
-    dtype: np.dtype
+    dtype_name: str
     kind: Kind
     llvm: str
     c: str
     computed_in: Attribute | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """NumPy's own descriptor object. NumPy and ml_dtypes are imported now, which parsers and printers do not need."""
+        return numpy_dtype(self.type)
 
     @property
     def name(self) -> str:
@@ -76,34 +84,34 @@ class ElementType:
     @property
     def is_narrow_float(self) -> bool:
         """Whether it is a float of 8 bits."""
-        return self.kind is Kind.FLOAT and self.dtype.itemsize == 1
+        return self.kind is Kind.FLOAT and self.llvm == "i8"
 
 
 def _signed(width: int) -> ElementType:
     """A signed integer, which is signless in MLIR."""
-    return ElementType(IntegerType(width), np.dtype(f"i{width // 8}"), Kind.SIGNED, f"i{width}", f"int{width}_t")
+    return ElementType(IntegerType(width), f"i{width // 8}", Kind.SIGNED, f"i{width}", f"int{width}_t")
 
 
 def _unsigned(width: int) -> ElementType:
     type = IntegerType(width, Signedness.UNSIGNED)
-    return ElementType(type, np.dtype(f"u{width // 8}"), Kind.UNSIGNED, f"i{width}", f"uint{width}_t")
+    return ElementType(type, f"u{width // 8}", Kind.UNSIGNED, f"i{width}", f"uint{width}_t")
 
 
-def _narrow_float(type: Attribute, dtype: type[np.generic]) -> ElementType:
+def _narrow_float(type: Attribute, dtype: str) -> ElementType:
     """A float of 8 bits, kept as its bits."""
-    return ElementType(type, np.dtype(dtype), Kind.FLOAT, "i8", "uint8_t", f32)
+    return ElementType(type, dtype, Kind.FLOAT, "i8", "uint8_t", f32)
 
 
-def _nibble(signedness: Signedness, dtype: type[np.generic], kind: Kind) -> ElementType:
+def _nibble(signedness: Signedness, dtype: str, kind: Kind) -> ElementType:
     """An integer of 4 bits in a byte of its own, as ml_dtypes has it: a call copies nothing, and elements have addresses."""
     integer = IntegerType(8, signedness)
     c = "int8_t" if kind is Kind.SIGNED else "uint8_t"
-    return ElementType(IntegerType(4, signedness), np.dtype(dtype), kind, "i8", c, integer)
+    return ElementType(IntegerType(4, signedness), dtype, kind, "i8", c, integer)
 
 
 def _complex(part: ElementType, name: str) -> ElementType:
     """Complex numbers: the real part, then the imaginary one. No value of LLVM IR is complex: `llvm` is the type of a part."""
-    return ElementType(ComplexType(part.type), np.dtype(name), Kind.COMPLEX, part.llvm, f"{part.c} _Complex")  # pyright: ignore[reportArgumentType]
+    return ElementType(ComplexType(part.type), name, Kind.COMPLEX, part.llvm, f"{part.c} _Complex")  # pyright: ignore[reportArgumentType]
 
 
 i1, i32, i64 = IntegerType(1), IntegerType(32), IntegerType(64)
@@ -111,8 +119,8 @@ f32, f64 = Float32Type(), Float64Type()
 f16, bf16 = Float16Type(), BFloat16Type()
 index = IndexType()
 
-_F32 = ElementType(f32, np.dtype(np.float32), Kind.FLOAT, "float", "float")
-_F64 = ElementType(f64, np.dtype(np.float64), Kind.FLOAT, "double", "double")
+_F32 = ElementType(f32, "float32", Kind.FLOAT, "float", "float")
+_F64 = ElementType(f64, "float64", Kind.FLOAT, "double", "double")
 
 TABLE = (
     _F32,
@@ -125,16 +133,16 @@ TABLE = (
     _unsigned(16),
     _unsigned(32),
     _unsigned(64),
-    ElementType(i1, np.dtype(np.bool_), Kind.BOOL, "i1", "bool"),
-    ElementType(f16, np.dtype(np.float16), Kind.FLOAT, "i16", "uint16_t", f32),
-    ElementType(bf16, np.dtype(ml_dtypes.bfloat16), Kind.FLOAT, "i16", "uint16_t", f32),
-    _narrow_float(Float8E4M3FNType(), ml_dtypes.float8_e4m3fn),
-    _narrow_float(Float8E5M2Type(), ml_dtypes.float8_e5m2),
-    _narrow_float(Float8E4M3FNUZType(), ml_dtypes.float8_e4m3fnuz),
-    _narrow_float(Float8E5M2FNUZType(), ml_dtypes.float8_e5m2fnuz),
-    _narrow_float(Float8E4M3B11FNUZType(), ml_dtypes.float8_e4m3b11fnuz),
-    _nibble(Signedness.SIGNLESS, ml_dtypes.int4, Kind.SIGNED),
-    _nibble(Signedness.UNSIGNED, ml_dtypes.uint4, Kind.UNSIGNED),
+    ElementType(i1, "bool", Kind.BOOL, "i1", "bool"),
+    ElementType(f16, "float16", Kind.FLOAT, "i16", "uint16_t", f32),
+    ElementType(bf16, "bfloat16", Kind.FLOAT, "i16", "uint16_t", f32),
+    _narrow_float(Float8E4M3FNType(), "float8_e4m3fn"),
+    _narrow_float(Float8E5M2Type(), "float8_e5m2"),
+    _narrow_float(Float8E4M3FNUZType(), "float8_e4m3fnuz"),
+    _narrow_float(Float8E5M2FNUZType(), "float8_e5m2fnuz"),
+    _narrow_float(Float8E4M3B11FNUZType(), "float8_e4m3b11fnuz"),
+    _nibble(Signedness.SIGNLESS, "int4", Kind.SIGNED),
+    _nibble(Signedness.UNSIGNED, "uint4", Kind.UNSIGNED),
     _complex(_F32, "complex64"),
     _complex(_F64, "complex128"),
 )
@@ -149,8 +157,23 @@ SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored and row.kind is
 """Element types that ops of the graph dialect compute with, and so do loops."""
 
 _BY_TYPE: dict[Attribute, ElementType] = {row.type: row for row in TABLE}
-_BY_DTYPE = {row.dtype: row for row in TABLE}
-_DTYPES: dict[Attribute, np.dtype] = {**{row.type: row.dtype for row in TABLE}, index: np.dtype(np.int64)}
+
+
+@cache
+def _dtypes() -> dict[Attribute, np.dtype]:
+    """The dtype of each element type, and of `index`."""
+    import ml_dtypes
+    import numpy as np
+
+    def dtype(name: str) -> np.dtype:
+        return np.dtype(getattr(ml_dtypes, name, name))
+
+    return {**{row.type: dtype(row.dtype_name) for row in TABLE}, index: np.dtype(np.int64)}
+
+
+@cache
+def _by_dtype() -> dict[np.dtype, ElementType]:
+    return {row.dtype: row for row in TABLE}
 
 
 class NoDTypeError(DTypeError, KeyError):
@@ -166,14 +189,16 @@ def numpy_dtype(type: Attribute) -> np.dtype:
         NoDTypeError: there is none.
     """
     try:
-        return _DTYPES[type]
+        return _dtypes()[type]
     except KeyError:
         raise NoDTypeError(f"nothing is computed with elements of type {type}") from None
 
 
 def element_type(dtype: np.typing.DTypeLike) -> Attribute:
     """The element type of a NumPy dtype; KeyError if there is none."""
-    return _BY_DTYPE[np.dtype(dtype)].type
+    import numpy as np
+
+    return _by_dtype()[np.dtype(dtype)].type
 
 
 def computed_in(type: Attribute) -> Attribute:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType
 
-from .rounding import cast
 from .types import is_float, numpy_dtype
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _END = r"(?=[\[\]\s,]|$)"
 _HEX = re.compile(rb"-?0[xX][0-9a-fA-F]+")
@@ -86,6 +87,8 @@ def _skeleton(shape: tuple[int, ...]) -> str:
 
 def _values(plain: bytes, dtype: Any) -> tuple[np.ndarray, dict[int, int]]:
     """All elements, those in hexadecimal as zeros; and what these are, by number."""
+    import numpy as np
+
     bits: dict[int, int] = {}
     if b"x" in plain or b"X" in plain:
         number, before = 0, 0
@@ -103,7 +106,7 @@ def _position(text: str, number: int, kind: str) -> int:
 
 
 def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
-    values, bits = _values(plain, np.int64)
+    values, bits = _values(plain, "int64")
     for number, value in bits.items():
         if abs(value) >= 10**_DIGITS:
             return None
@@ -127,6 +130,10 @@ def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
 
 
 def _floats(text: str, plain: bytes, element: Any) -> bytes:
+    import numpy as np
+
+    from .rounding import cast  # which, as NumPy, few texts need
+
     values, bits = _values(plain, np.float64)
     dtype = numpy_dtype(element)
     with np.errstate(over="ignore"):

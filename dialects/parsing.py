@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeVar
 
@@ -63,6 +64,7 @@ LONG_LIST = 1 << 10
 _PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-9]++(?![\w.$])|index(?![\w.$])", re.ASCII)
 """A type whose text says all of it and ends where this does: it is parsed once."""
 
+_int = lru_cache(1 << 12)(IntAttr)
 _T = TypeVar("_T")
 
 
@@ -131,7 +133,11 @@ class LaminaParser(Messages):
     def location_at(self, position: int) -> FileLineColLoc:
         """The file, line and column (from 1) of a position in the text."""
         line = bisect_right(self._line_starts, position)
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(position - self._line_starts[line - 1] + 1))
+        column = position - self._line_starts[line - 1] + 1
+        location = FileLineColLoc.__new__(FileLineColLoc)
+        # every op gets one: without the checks of a constructor, which are met here
+        object.__setattr__(location, "__dict__", {"filename": self._file, "line": _int(line), "column": _int(column)})
+        return location
 
     def _parse_location(self) -> LocationAttr:
         """As xDSL, but a name may have characters beyond ASCII, which are printed as escaped bytes."""

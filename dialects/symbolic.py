@@ -12,6 +12,7 @@ bounds decide are decided, others raise.
 from __future__ import annotations
 
 import operator
+import sys
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,8 +20,6 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any, ClassVar
-
-import numpy as np
 
 from ..errors import LeastSizeError, ShapeError, SizeError
 from .size_atoms import Atom, Monomial, Positive, Quotient, Symbol
@@ -343,7 +342,9 @@ _OF_UFUNC: dict[str, Callable[..., Any]] = {
 
 def _is_value(x: Any) -> bool:
     """Whether a number or array of NumPy's that is no integer meets a size in arithmetic."""
-    return isinstance(x, float | complex | np.generic | np.ndarray) and not _is_int(x)
+    np = sys.modules.get("numpy")  # values of a module that nobody has imported meet nothing
+    of_numpy = np is not None and isinstance(x, np.generic | np.ndarray)
+    return (of_numpy or isinstance(x, float | complex)) and not _is_int(x)
 
 
 def greatest(a: Any, b: Any) -> Any:
@@ -544,7 +545,10 @@ def _lead(size: Size) -> tuple[Monomial, int]:
 
 
 def _is_int(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    np = sys.modules.get("numpy")
+    return np is not None and isinstance(value, np.integer)
 
 
 def _terms(value: Any) -> Sequence[tuple[Monomial, int]] | None:

@@ -6,12 +6,15 @@ The first part is in the lowest bits. A kind says what the parts of either opera
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from .element_types import bf16, f32, i32, numpy_dtype, row_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class WordKind:
 
     def dot(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The sum of the products of the parts, of arrays of words."""
+        import numpy as np
+
         wide = numpy_dtype(self.result)
         with np.errstate(all="ignore"):
             products = parts_of(x, self.left).astype(wide) * parts_of(y, self.right).astype(wide)
@@ -55,9 +60,13 @@ KINDS = {
 
 def parts_of(words: np.ndarray, element: Attribute) -> np.ndarray:
     """The parts of words, along a new last dim."""
+    import numpy as np
+
     return np.asarray(words, order="C")[..., None].view(numpy_dtype(element))
 
 
 def words_of(parts: np.ndarray) -> np.ndarray:
     """The words of parts that stand along the last dim, as many as a word has."""
+    import numpy as np
+
     return np.ascontiguousarray(parts).view(numpy_dtype(WORD))[..., 0]

@@ -15,9 +15,12 @@ from xdsl.dialects.builtin import (
     FileLineColLoc,
     FusedLoc,
     LocationAttr,
+    MemRefType,
     ModuleOp,
     NameLoc,
+    TensorType,
     UnknownLoc,
+    VectorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
@@ -80,8 +83,7 @@ class OptPrinter(Printer):
         self.elided_above = options.mlir_elide_elementsattrs_if_larger
         self.hex_above = options.mlir_print_elementsattrs_with_hex_if_larger
         self._ids: dict[Operation, str] = {}
-        if self.elided_above is None and self.hex_above is None and not options.mlir_pretty_debuginfo:
-            self.print_attribute = super().print_attribute  # the most frequent call
+        self._texts: dict[int, tuple[Attribute, str]] = {}
 
     @contextmanager
     def captured(self) -> Iterator[StringIO]:
@@ -102,7 +104,15 @@ class OptPrinter(Printer):
     # -- attributes ------------------------------------------------------------------------------------------------------
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, LocationAttr) and self.options.mlir_pretty_debuginfo:
+        known = self._texts.get(id(attribute))
+        if known is not None:
+            self.print_string(known[1])
+        elif isinstance(attribute, TensorType | VectorType | MemRefType):  # few, printed often; kept, so that the id is its own
+            with self.captured() as stream:
+                super().print_attribute(attribute)
+            self._texts[id(attribute)] = attribute, stream.getvalue()
+            self.stream.write(stream.getvalue())
+        elif isinstance(attribute, LocationAttr) and self.options.mlir_pretty_debuginfo:
             self.print_string(_pretty(attribute))
         elif isinstance(attribute, DenseIntOrFPElementsAttr) and self._is_special(attribute):
             pass
