@@ -15,7 +15,7 @@ from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
 from ..promotion import INT64, is_integer_dtype, result_type
 from ..tracer import Tracer
-from ..tracing import concrete_array, is_traced, lift, lift_as, operand, token
+from ..tracing import concrete_array, is_traced, lift, lift_as, lift_into, operand, token
 from .at import At
 from .create import arange, diag
 from .index import counted, index_array, take, within
@@ -158,7 +158,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     dim, places = normalize_axis(axis, x.ndim), _known(obj, "insert")
-    n, v = x.shape[dim], lift_as(values, x.dtype)
+    n, v = x.shape[dim], lift_into(values, arr, x.dtype)
     count = _places(lambda: np.insert(np.arange(n), places, 0), "insert").size - n
     if count == 1:  # of any number of values
         v = reshape_tracer(v, (1,) * (x.ndim - v.ndim) + v.shape)
@@ -185,7 +185,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None) -> Any:
     index = ravel(lift(index_array(ind))) if is_traced((ind,)) else concrete_array(ind).ravel()
     if mode == "wrap":
         index, mode = index % x.size, None
-    flat = At(ravel(x))[index].set(resize(lift_as(v, x.dtype), index.size), mode=mode)
+    flat = At(ravel(x))[index].set(resize(lift_into(v, a, x.dtype), index.size), mode=mode)
     return reshape_tracer(flat, x.shape)
 
 
@@ -199,7 +199,7 @@ def place(arr: Any, mask: Any, vals: Any) -> Any:
         TracingError: the array cannot change, and `inplace` is not False.
     """
     x, chosen = lift(arr), as_bool(mask)
-    values = ravel(lift_as(vals, x.dtype))
+    values = ravel(lift_into(vals, arr, x.dtype))
     if chosen.size != x.size or (x.size and not values.size):
         raise ShapeError(
             f"place needs a mask of {x.size} elements and values, got shapes {list(chosen.shape)} and {list(values.shape)}"
@@ -222,7 +222,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any
     """
     x, index = lift(arr), index_array(indices, checked=axis is not None)
     if axis is None:
-        flat = put_along_axis(ravel(x), index.reshape(-1), ravel(lift_as(values, x.dtype)), 0, inplace=False)
+        flat = put_along_axis(ravel(x), index.reshape(-1), ravel(lift_into(values, arr, x.dtype)), 0, inplace=False)
         return reshape_tracer(flat, x.shape)
     axis = normalize_axis(axis, x.ndim)
     if index.ndim != x.ndim:
@@ -231,7 +231,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any
     places = np.ix_(*map(np.arange, others))
     grid: list[Any] = [np.expand_dims(place, axis) for place in places]
     grid.insert(axis, counted(index, x.shape[axis], axis))
-    return At(x)[tuple(grid)].set(values)
+    return At(x)[tuple(grid)].set(lift_into(values, arr, x.dtype))
 
 
 @changing
@@ -250,7 +250,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
     step = sum(math.prod(x.shape[d + 1 :]) for d in range(x.ndim))
     end = x.size if wrap or rows <= columns or x.ndim > 2 else columns * columns
     places = np.arange(0, end, step)
-    flat = At(ravel(x))[places].set(resize(lift_as(val, x.dtype), places.size))
+    flat = At(ravel(x))[places].set(resize(lift_into(val, a, x.dtype), places.size))
     return reshape_tracer(flat, x.shape)
 
 

@@ -207,3 +207,24 @@ def test_a_large_matrix_is_converted_where_it_is_read(half, rows, transposed):
     jitted = lm.jit(product)
     assert jitted.lower(x, w).as_text("loop").count("loop.launch") == 1
     np.testing.assert_allclose(jitted(x, w), product(x.astype(np.float64), w), rtol=0, atol=521 * np.finfo(np.float32).eps)
+
+
+CHANGES = {
+    "insert": lambda a, v: lnp.insert(a, 2, v),
+    "put": lambda a, v: lnp.put(a, [2], v, inplace=False),
+    "put_along_axis": lambda a, v: lnp.put_along_axis(a, np.array([2]), v, 0, inplace=False),
+    "place": lambda a, v: lnp.place(a, np.arange(4) == 2, lnp.asarray([v]), inplace=False),
+    "fill_diagonal": lambda a, v: lnp.fill_diagonal(lnp.stack([a, a]), v, inplace=False)[0][:1].repeat(3),
+    "at": lambda a, v: lnp.asarray(a).at[2].set(v),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", CHANGES)
+def test_wider_values_that_are_stored_are_rounded_once(name: str, dtype: type) -> None:
+    """A value just above the middle of two halves, by less than a float32 tells."""
+    step = float(ml_dtypes.finfo(dtype).eps)
+    value = np.float64(1 + step / 2 + 2.0**-30)
+    for f in (CHANGES[name], lm.jit(CHANGES[name])):
+        changed = np.asarray(f(np.zeros(4, dtype), value))
+        assert (changed.dtype, float(changed[2])) == (dtype, 1 + step)
