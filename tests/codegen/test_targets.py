@@ -41,7 +41,7 @@ def test_get():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("z80", "unknown target 'z80', known are: host, aarch64, riscv64, x86-64-v2"),
+        ("z80", "unknown target 'z80', known are: host, aarch64, riscv64, wasm32, x86-64-v2"),
         ("a b", "no name with options in braces"),
         ("x86-64-v3{l2=256K", "no name with options in braces"),
         ("x86-64-v3{l4=1M}", r"'x86-64-v3' has no option 'l4=1M', options are: triple=, features=, .*l1=, l2=, l3=, div="),
@@ -132,7 +132,7 @@ def test_classify(triple, features, name):
 
 
 def test_a_machine_that_no_level_describes():
-    with pytest.raises(CompileError, match="there is no target for s390x, only for aarch64, riscv64, x86-64-v2"):
+    with pytest.raises(CompileError, match="there is no target for s390x, only for aarch64, riscv64, wasm32, x86-64-v2"):
         classify("s390x-unknown-linux-gnu", set())
     with pytest.raises(CompileError, match=r"target 'riscv64' needs v, zba, zbb, zfhmin, zvfhmin, which this machine lacks"):
         classify("riscv64-unknown-linux-gnu", set("mafdc"))
