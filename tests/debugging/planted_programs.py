@@ -73,7 +73,9 @@ def more_gradients(x: Any, y: Any, v: Any) -> Any:
 
 
 def forward(x: Any, y: Any) -> Any:
-    return lm.jvp(lambda x, y: lnp.exp(x) * lnp.sin(y) / (1 + x * x) + lnp.sum(x @ lnp.transpose(y)), (x, y), (y, x))
+    return lm.jvp(
+        lambda x, y: (2.0 - x) * lnp.exp(x) * lnp.sin(y) / (1 + x * x) + lnp.sum(x @ lnp.transpose(y)), (x, y), (y, x)
+    )
 
 
 def batched(x: Any, w: Any) -> Any:
@@ -156,6 +158,14 @@ def batched_square(x: Any, w: Any) -> Any:
     )(lnp.reshape(x, (2, 3, 6)) * 1.0, w)
 
 
+def batched_right(x: Any, w: Any) -> Any:
+    return lm.vmap(lambda a, b: a @ b, in_axes=(None, 0))(x, lnp.reshape(w, (2, 3, 6))[:, :, :2] * 1.0)
+
+
+def chosen(x: Any, y: Any) -> Any:
+    return lnp.where(x > y, lnp.exp(x), y * 2)
+
+
 def batched_constant(x: Any) -> Any:
     return lm.vmap(lambda row: (lnp.sum(row), lnp.arange(3.0) + 1))(x)
 
@@ -195,6 +205,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] 
     "chain": (chain, (_square(7), _square(7)), {}),
     "donated": (donated, (_square(6), _square(6)), {"donate_argnums": (0, 1)}),
     "images": (images, (_IMAGE, _FILTER), {}),
+    "batched_right": (batched_right, (np.ones((5, 3), np.float32), _square(6)), {}),
+    "chosen": (chosen, (x, y), {}),
     "gradient_f16": (gradient_f16, (x,), {}),
     "donated_once": (donated_once, (_square(6),), {"donate_argnums": (0,)}),
     "donated_early": (donated_early, (_square(6), _square(6)), {"donate_argnums": (0, 1)}),
@@ -245,6 +257,7 @@ TEXTS = {
 PASSES = {
     "saxpy_split": "loop-split{loop=i size=4}",
     "saxpy_peel": "loop-split{loop=i size=4},loop-peel{loop=io}",
+    "saxpy_front": "loop-split{loop=i size=4},loop-peel{loop=io count=1}",
     "matmul_jam": "loop-unroll-and-jam{loop=i factor=3}",
     "matmul_reorder": "loop-reorder{loops=j,i}",
 }

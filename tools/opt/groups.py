@@ -17,6 +17,7 @@ NAMES = (
     "limiting",
     "reproducers",
     "reducing",
+    "provenance",
     "validating",
     "exploring",
 )
