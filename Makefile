@@ -21,7 +21,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants fuzz check lint types docs demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants planted fuzz check lint types docs demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -108,6 +108,10 @@ test-pythons: $(VENV)/bin/python  ## test-entry with every Python >= 3.11 that t
 
 mutants: $(VENV)/.test  ## plant faults in rules, derivatives and batching rules; name the test that notices each (MUTANTS='--area rules')
 	$(BIN)/python tests/mutation/run.py --jobs $(JOBS) $(MUTANTS)
+
+planted: $(VENV)/.test  ## plant faults in copies of modules; --validate-each must name each (PLANTED='rule --jobs 2'), and blame no valid program
+	$(BIN)/python tests/debugging/planted.py $(PLANTED)
+	$(BIN)/python tests/debugging/valid_programs.py $(VALID)
 
 check: lint types test  ## ruff, types, tests: before a commit. CI (.ci/run) runs test-thorough and the matrices of targets and Pythons besides
 

@@ -150,7 +150,7 @@ FAULTS = [
     *_of(
         "strategy",
         "lowering/schedule/peel.py",
-        ("front", "cut = lowers[0] + count * step", "cut = lowers[0] + (count + 1) * step", "saxpy_front"),
+        ("front", "([cut], uppers)", "([cut + 1], uppers)", "saxpy_front"),
         ("rest", "([start, cut], uppers)", "([start, cut + 1], uppers)", "saxpy_peel"),
     ),
     *_of(
