@@ -46,6 +46,7 @@ from .transformations.axes import axes_in_scope
 
 if TYPE_CHECKING:
     from ..explorer import Page
+    from .kernel.explain import Report
 
 _STATIC = Dynamic(None)
 
@@ -393,6 +394,30 @@ class JitBase(FunctionBase):
     def explore(self, *args: Any, **kwargs: Any) -> Page:
         """A page that shows the compilation for these arguments; `save(path)` writes it, a notebook shows it."""
         return self.lower(*args, **kwargs).explore()
+
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """Why the machine code for these arguments is as it is: a text.
+
+        Which variants of the function were compiled and why; for each pair of neighbours in its graph why they share a kernel or
+        do not; for each kernel its loops, which of them are vectors and why others are not, and what bounds it. It costs a cold
+        compile.
+
+        >>> import numpy as np, lamina as lm
+        >>> f = lm.jit(lambda x: lm.numpy.tanh(x * 2 + 1))
+        >>> print(f.explain(np.ones(1000, np.float32)))  # doctest: +ELLIPSIS
+        <lambda>() for ...
+        <BLANKLINE>
+        neighbours:
+          mul -> add: one kernel: its elements are computed where they are read
+        ...
+        """
+        from .explaining import explain_module, variants
+        from .kernel.explain import Report
+
+        dispatcher = self._dispatcher
+        report = explain_module(self.lower(*args, **kwargs).module, dispatcher.name)
+        compiled = variants(list(dispatcher.specializations), dispatcher.paths)
+        return Report("\n".join([report, "", "variants:", *(compiled or ["  none was compiled by this path yet"])]))
 
     def trace(self, *args: Any, **kwargs: Any) -> Lowered:
         """As `lower`: a traced function is a graph here, whose `lower()` is itself."""
