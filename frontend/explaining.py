@@ -1,4 +1,4 @@
-"""`f.explain(*args)`: which variants of a compiled function there are, what was fused, vectorized, and what bounds each kernel."""
+"""`f.explain(*args)`: which variants of a function were compiled, what was fused, vectorized, and what bounds each kernel."""
 
 from __future__ import annotations
 

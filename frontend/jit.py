@@ -398,9 +398,9 @@ class JitBase(FunctionBase):
     def explain(self, *args: Any, **kwargs: Any) -> Report:
         """Why the machine code for these arguments is as it is: a text.
 
-        Which variants of the function were compiled and why; for each pair of neighbours in its graph why they share a kernel or
-        do not; for each kernel its loops, which of them are vectors and why others are not, and what bounds it. It costs a cold
-        compile.
+        Which variants of the function were compiled and why; for each pair of neighbours in its graph why they share a kernel
+        or do not; for each kernel its loops, which of them are vectors and why others are not, and what bounds it. It costs a
+        cold compile.
 
         >>> import numpy as np, lamina as lm
         >>> f = lm.jit(lambda x: lm.numpy.tanh(x * 2 + 1))
