@@ -6,6 +6,7 @@ is visible inside the block after its op, in blocks that its block dominates, an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -148,6 +149,8 @@ def _own_error(op: Operation, verified: Verified) -> InvalidIR | None:
         text = str(error).strip().partition("\n")[0] or type(error).__name__
         if text.startswith("Redefinition of symbol"):
             return _redefinition(op) or InvalidIR(op, text)
+        if (found := re.fullmatch(r"'@(.*)' could not be found in symbol table", text)) is not None:
+            text = f"'{op.name}' op '{found[1]}' does not reference a valid function"
         return InvalidIR(op, text if text.startswith("'") else f"'{op.name}' op {text}")
     if complaint is not None:
         return InvalidIR(op, f"'{op.name}' op {complaint}")

@@ -20,6 +20,18 @@ TYPE_NAMES = {
 }
 """Names of types in other languages, and ours."""
 
+OP_NAMES = {
+    **dict.fromkeys(("graph.if", "graph.cond", "graph.switch"), "graph.case"),
+    **dict.fromkeys(("graph.matmul", "graph.einsum", "graph.dot_general", "graph.mm"), "graph.dot"),
+    **dict.fromkeys(("graph.sum", "graph.reduce_sum", "graph.prod", "graph.mean", "graph.any", "graph.all"), "graph.reduce"),
+    **dict.fromkeys(("graph.where", "graph.cond_select"), "graph.select"),
+    **dict.fromkeys(("graph.cast", "graph.astype"), "graph.convert"),
+    **dict.fromkeys(("graph.conv2d", "graph.convolution"), "graph.conv"),
+    **dict.fromkeys(("graph.constant",), "graph.const"),
+    **dict.fromkeys(("graph.concatenate", "graph.cat"), "graph.concat"),
+}
+"""Names of ops in other systems, and ours."""
+
 ELEMENT_TYPES = "i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64, complex<f32>, index"
 
 _SIGNATURES = {
@@ -59,6 +71,8 @@ def op_meant(name: str, ctx: Context, stack: Iterable[str] = ()) -> str | None:
         stack: dialects whose ops are written without a prefix.
     """
     dialect, dot, rest = name.partition(".")
+    if (known := OP_NAMES.get(name if dot else f"graph.{name}")) is not None and ctx.get_optional_op(known) is not None:
+        return known
     if not dot:
         prefixes = [*stack, "func", "graph", "arith", "loop"]
         names = {op.name.partition(".")[2]: op.name for each in reversed(prefixes) for op in _ops(each, ctx)}
@@ -66,7 +80,8 @@ def op_meant(name: str, ctx: Context, stack: Iterable[str] = ()) -> str | None:
         return None if found is None else names[found]
     registered = sorted(ctx.registered_dialect_names)
     near = dialect if dialect in registered else closest(dialect, registered)
-    return closest(f"{near}.{rest}", [op.name for op in _ops(near, ctx)]) if near else None
+    found = None if near is None else closest(rest, [op.name.partition(".")[2] for op in _ops(near, ctx)])
+    return None if found is None else f"{near}.{found}"
 
 
 def _ops(dialect: str, ctx: Context) -> list[Any]:

@@ -14,8 +14,9 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from . import hints
 
-_OF_SYNTAX = re.compile(r"(?i)\bexpect|operand is used with type")
+_OF_SYNTAX = re.compile(r"(?i)\bexpect")
 """Messages that the syntax of the op answers."""
+_SHAPED = ("tensor", "memref", "vector", "complex", "index")
 
 
 class ExplainedError(ParseError):
@@ -94,6 +95,10 @@ class Messages(Parser):
         super()._register_ssa_definition(name, values, span)
         self._defined[name] = span
 
+    def failed_op(self) -> str | None:
+        """The name of the op that was being read when an error was raised."""
+        return None if not self._ops or self._ops[-1] is None else self._ops[-1].name
+
     def undefined(self, name: str, span: Any) -> ExplainedError:
         """The error of a value that nothing defines."""
         meant = hints.closest(name, self._defined)
@@ -105,8 +110,20 @@ class Messages(Parser):
         token = self._current_token
         if at_position is None or at_position == token.span:
             self._raise_better(msg, token)
+        if msg.startswith("operand is used with type") and isinstance(at_position, Span):
+            self._raise_other_type(msg, at_position)
         at: Any = token.span if at_position is None else at_position
         super().raise_error(msg, at, end_position)
+
+    def _raise_other_type(self, msg: str, span: Span[Any]) -> NoReturn:
+        """A value is used with another type than before, in upstream's words."""
+        found = re.fullmatch(r"operand is used with type (.*), but has been previously used or defined with type (.*)", msg)
+        assert found is not None
+        name = span.text.partition("#")[0]
+        before = self._defined.get(name[1:])
+        notes = [] if before is None else [(before, "prior use here")]
+        rule = f"use of value '{name}' expects different type than prior uses: '{found[1]}' vs '{found[2]}'"
+        raise ExplainedError(span, rule, notes)
 
     def _raise_better(self, msg: str, token: Any) -> None:
         """Raise an error that says more, if there is more to say."""
@@ -122,7 +139,7 @@ class Messages(Parser):
             )
         if msg in ("Expected shape type.", "Expected vector element type", "type expected"):
             what = "a type" if msg.startswith("type") else "an element type"
-            meant = hints.TYPE_NAMES.get(token.text)
+            meant = hints.TYPE_NAMES.get(token.text) or hints.closest(token.text, _SHAPED)
             remedy = f"did you mean {meant}? " if meant else ""
             if self._ops and self._ops[-1] is not None and not meant and msg.startswith("type"):
                 return super().raise_error(f"expected a type, got {got}", token.span)
@@ -131,8 +148,16 @@ class Messages(Parser):
             )
         if msg == "operation name expected":
             raise ExplainedError(token.span, f"expected the name of an operation, got {got}")
-        if re.fullmatch(r"Expected '[^']+'", msg) or msg.endswith(" expected"):
-            super().raise_error(f"{msg}, got {got}", token.span)
+        if msg == "Could not parse entire input!":
+            rule = f"expected an operation or the end of the text, got {got}"
+            raise ExplainedError(token.span, rule, remedy=self._op_meant(token))
+        if msg == "expect symbol name":
+            msg = "expected a symbol name, as @name"
+        elif msg.endswith(" expected"):
+            msg = f"expected {msg.removesuffix(' expected')}"
+        elif not re.fullmatch(r"Expected '[^']+'", msg):
+            return None
+        super().raise_error(f"{msg}, got {got}", token.span)
         return None
 
     def _op_meant(self, token: Any) -> str | None:

@@ -368,7 +368,10 @@ def _without_results(parser: LaminaParser, parse: Callable[[], Operation], start
     except Exception as error:  # a constructor, an inferred type, the verifier of an attribute
         if is_interruption(error):
             raise
-        parser.raise_error(_first_line(error), start)
+        text, name = _first_line(error), parser.failed_op()
+        if text.startswith("Unexpected attribute "):
+            text = f"does not take {text.removeprefix('Unexpected attribute ')}"
+        parser.raise_error(text if name is None or text.startswith("'") else f"'{name}' op {text}", start)
 
 
 def decode(data: bytes, name: str) -> str:
