@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -178,6 +178,7 @@ class _Storage:
     size: int
     first: int
     last: int
+    allocs: list[memref.AllocOp] = field(default_factory=list)
 
 
 def known_bytes(type: Any) -> int | None:
@@ -318,7 +319,8 @@ class _Planner:
             type = alloc.results[0].type
             if alloc in first and type not in sizes:
                 sizes[type] = size_bytes(type, alloc)
-            self.storage[alloc] = _Storage(sizes[type] if alloc in first else 0, first.get(alloc, 0), last.get(alloc, 0))
+            size = sizes[type] if alloc in first else 0
+            self.storage[alloc] = _Storage(size, first.get(alloc, 0), last.get(alloc, 0), [alloc])
         for at, op in self.launches:
             if isinstance(op, LaunchOp):
                 self._reuse(op, at)
@@ -352,10 +354,10 @@ class _Planner:
             aliases = [k for k, a in enumerate(arguments) if (r := self.root.get(a)) and self.storage[r] is of_new]
             if aliases != [result] or any((result, k) not in pairs or not _covers(arguments[k]) for k in uses):
                 continue
-            merged = _Storage(of_old.size, of_old.first, of_new.last)
-            for alloc, storage in self.storage.items():
-                if storage is of_new or storage is of_old:
-                    self.storage[alloc] = merged
+            of_old.last = of_new.last
+            of_old.allocs += of_new.allocs
+            for alloc in of_new.allocs:  # not all of the function's: this is asked of each launch
+                self.storage[alloc] = of_old
             self.in_place += [(name, result, k) for k in uses]
 
     def rewrite(self, offsets: dict[_Storage, int], plan: Plan) -> None:
