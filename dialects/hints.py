@@ -44,9 +44,14 @@ _SIGNATURES = {
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant; None: none is near. Of names equally near it is the one that begins alike."""
+    """The name that was probably meant; None: none is near.
+
+    The same letters in another order come first, then how many are alike, then beginnings.
+    """
     found = get_close_matches(name, list(names), n=4, cutoff=0.65)
-    return max(found, key=lambda other: (_likeness(name, other), _alike(name, other)), default=None)
+    return max(
+        found, key=lambda other: (sorted(name) == sorted(other), _likeness(name, other), _alike(name, other)), default=None
+    )
 
 
 def _alike(one: str, other: str) -> int:
