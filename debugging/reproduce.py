@@ -167,6 +167,21 @@ def reproduce(
     return found
 
 
+def write_whole(text: str, fault: Fault, passes: Sequence[str], seed: int, *, native: bool = False) -> Path:
+    """Write an input as it is, with its fault and how to run it again: where `LAMINA_REPRODUCERS` says, or a temporary file.
+
+    Args:
+        text: of the module.
+        passes: as a pipeline has them.
+
+    Returns:
+        The file, named by its content.
+    """
+    path = _path(text, None)
+    path.write_text(_header(fault, passes, seed, native, []) + f"\n{text}\n", encoding="utf-8")
+    return path
+
+
 def _fewest(steps: list[Any], shows: Callable[[list[Any]], bool]) -> list[Any]:
     """As few passes as show the fault, from many at once to one."""
     size = len(steps) // 2
@@ -188,7 +203,7 @@ def _text(step: Any) -> str:
     return text_of(getattr(step, "step", step))
 
 
-def _path(module: ModuleOp, path: str | Path | None) -> Path:
+def _path(module: ModuleOp | str, path: str | Path | None) -> Path:
     if path is not None:
         return Path(path)
     name = hashlib.sha256(str(module).encode()).hexdigest()[:12]
@@ -197,19 +212,23 @@ def _path(module: ModuleOp, path: str | Path | None) -> Path:
 
 def _written(found: Reproducer, seed: int, native: bool) -> str:
     """The text of the file: how to run it again, what it says, on which machine, and the module."""
+    rule = [f"rule: {found.application}; stop after it: {found.application.option}"] if found.application else []
+    more = [f"target: {target_of(found.module)}", *rule]
+    return f"{_header(found.fault, found.passes, seed, native, more)}\n{found.module!s}\n"
+
+
+def _header(fault: Fault, passes: Sequence[str], seed: int, native: bool, more: Sequence[str]) -> str:
     to_code = " --compile-to=object -o /dev/null" if native else ""
-    command = f"lamina-opt %s -p '{','.join(found.passes)}'{to_code} --validate-each --seed {seed}"
+    command = f"lamina-opt %s -p '{','.join(passes)}'{to_code} --validate-each --seed {seed}"
     versions = ", ".join(f"{name} {version(name)}" for name in ("lamina", "xdsl", "llvmlite", "numpy"))
     lines = [
         f"RUN: {command}",
-        f"error: {found.fault.message}",
+        f"error: {fault.message}",
         f"versions: {versions}, python {platform.python_version()}, {platform.machine()}",
-        f"target: {target_of(found.module)}",
-        *(f"input {k}: {x.dtype}{list(x.shape)} {brief(x)}" for k, x in enumerate(found.fault.inputs)),
-        *([f"rule: {found.application}; stop after it: {found.application.option}"] if found.application else []),
+        *more,
+        *(f"input {k}: {x.dtype}{list(x.shape)} {brief(x)}" for k, x in enumerate(fault.inputs)),
     ]
-    head = "".join(f"// {line}\n" for text in lines for line in text.split("\n"))
-    return f"{head}\n{found.module!s}\n"
+    return "".join(f"// {line}\n" for text in lines for line in text.split("\n"))
 
 
 def is_asked_for() -> bool:
@@ -228,4 +247,4 @@ def checked(module: ModuleOp) -> None:
         raise InternalError(f"{found.fault.message}\nreproducer: {found.path}")
 
 
-__all__ = ["Fault", "Reproducer", "checked", "find_fault", "is_asked_for", "reproduce"]
+__all__ = ["Fault", "Reproducer", "checked", "find_fault", "is_asked_for", "reproduce", "write_whole"]

@@ -104,3 +104,22 @@ def test_python_writes_a_reproducer(
     (file,) = tmp_path.glob("lamina-*.mlir")
     assert file.read_text().count("graph.") <= 12
     assert str(file) in capfd.readouterr().err
+
+
+def test_the_tool_leaves_a_file_of_a_mismatch(
+    wrong_rule: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lamina.tools.lamina_opt import main
+
+    monkeypatch.setenv("LAMINA_REPRODUCERS", str(tmp_path))
+    source = tmp_path / "source.mlir"
+    source.write_text(
+        "func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<3xf32> {\n  %n = graph.neg %y : tensor<3xf32>\n"
+        "  %s = graph.sub %x, %n : tensor<3xf32>\n  return %s : tensor<3xf32>\n}\n"
+    )
+    assert main([str(source), "-p", "graph-simplify", "--validate-each"]) == 1
+    (file,) = tmp_path.glob("lamina-*.mlir")
+    assert f"note: reproducer: {file}" in capsys.readouterr().err
+    assert "// error: pass 'graph-simplify' changed the meaning of @main" in file.read_text()
+    assert main([str(source), "-p", "graph-simplify", "--bisect"]) == 0
+    assert "application 1 of 1 of rule 'sub_of_neg'" in capsys.readouterr().out

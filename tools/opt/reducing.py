@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import LaminaError
+from ...errors import InternalError, LaminaError
 from ..arguments import UsageError
 from .group import Group
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from .driver import Driver
 
@@ -36,6 +38,7 @@ class Reducing(Group):
 
     def start(self, driver: Driver) -> None:
         self.printed: str | None = None
+        self.is_written = False
 
     def run(self, steps: Sequence[Any], module: ModuleOp, driver: Driver) -> bool:
         options = driver.options
@@ -50,6 +53,18 @@ class Reducing(Group):
         passes = [getattr(step, "element", step) for step in steps] or None
         self.printed = _bisected(module, passes, options.seed) if options.bisect else _reproduced(module, passes, options)
         return True
+
+    def failed(self, one: Any, op: Operation, error: BaseException, driver: Driver) -> None:
+        """An internal error leaves the input with its pipeline in a file."""
+        if not isinstance(error, InternalError) or self.is_written:
+            return
+        from ...debugging.reproduce import Fault, write_whole
+        from ...pass_manager import text_of
+
+        self.is_written = True
+        passes = [text_of(element) for element in driver.pipeline.elements]
+        path = write_whole(driver.text, Fault("internal", one.name, str(error)), passes, driver.options.seed)
+        print(f"note: reproducer: {path}", file=sys.stderr)
 
     def output(self, module: ModuleOp, driver: Driver) -> str | bytes | None:
         return self.printed

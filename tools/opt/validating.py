@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ class Validating(Group):
         options = driver.options
         if not options.validate_each:
             return False
-        from ...debugging.validate import validate_each
+        from ...debugging.validate import ValidationError, validate_each
 
         more: list[Any] = []
         if options.compile_to is not None:
@@ -39,5 +40,15 @@ class Validating(Group):
         native = None
         if options.compile_to is not None and options.compile_to not in IR_PHASES:
             from ...debugging.native import Native as native
-        validate_each(module, [*steps, *more], driver.ctx, options.seed, seeds=options.seeds, native=native)
+        text = str(module)
+        try:
+            validate_each(module, [*steps, *more], driver.ctx, options.seed, seeds=options.seeds, native=native)
+        except ValidationError as error:
+            from ...debugging.reproduce import Fault, write_whole
+
+            fault = Fault("mismatch", error.pass_name, str(error), error.inputs)
+            names = [step.name for step in (*steps, *more)]
+            path = write_whole(text, fault, names, options.seed, native=native is not None)
+            print(f"note: reproducer: {path}; --reproduce=FILE on the same input makes it small", file=sys.stderr)
+            raise
         return True
