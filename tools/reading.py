@@ -20,7 +20,11 @@ sources: dict[str, str] = {}
 
 def read_text(name: str) -> tuple[str, str]:
     """The name to show and the text of a file or, for `-`, of standard input."""
+    from . import bytecode
+
     shown, data = read_input(name)
+    if data.startswith(bytecode.MAGIC):
+        data = bytecode.read(data).encode()
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -291,6 +292,24 @@ def test_every_op_and_pass_of_ours_has_a_page() -> None:
             assert "Syntax:" in op_page(op.name, ctx) or "```mlir" in op_page(op.name, ctx), op.name
     for name in passes.our_passes():
         assert "Options:" in pass_page(name)
+
+
+# Bytecode
+
+
+@pytest.mark.skipif(find_spec("mlir") is None, reason="mlir-opt is not installed")
+@pytest.mark.parametrize("phase", ["graph", "scheduled"])
+def test_bytecode(graph: Path, tmp_path: Path, phase: str) -> None:
+    made = tmp_path / "made.bc"
+    assert run(graph, f"--compile-to={phase}", "--emit-bytecode", "-o", made)[0] == 0
+    assert made.read_bytes().startswith(b"ML\xefR")
+    text, again = run(graph, f"--compile-to={phase}", "-o", "-"), run(made)
+    names = re.compile(r"\b(?:graph|loop|math|func|program)\.[a-z_]+\b")
+    assert again[0] == 0 and names.findall(again[1]) == names.findall(text[1])
+    assert f'"{graph}":' in run(made, "--mlir-print-debuginfo")[1]
+    made.write_bytes(made.read_bytes()[:100])
+    status, _, err = run(made)
+    assert status == 1 and "mlir-opt" in err
 
 
 # What is verified once for many ops

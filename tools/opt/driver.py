@@ -16,6 +16,7 @@ from ...dialects.context import make_context
 from ...dialects.dominance import errors_in
 from ...dialects.parsing import decode, parse_module
 from ...errors import LaminaError
+from .. import bytecode
 from ..arguments import ArgumentParser, UsageError, add_extension, add_target, read_input, target_option
 from ..reading import sources
 from . import groups
@@ -106,7 +107,9 @@ class Driver:
         """All inputs of the file; the exit status."""
         self.name, data = read_input(self.options.input_file)
         try:
-            text = decode(data, self.name)
+            text = bytecode.read(data) if data.startswith(bytecode.MAGIC) else decode(data, self.name)
+        except UsageError:
+            raise
         except Exception as error:
             return self.report([from_exception(error)])
         sources[self.name] = text
@@ -169,6 +172,8 @@ class Driver:
             if compiled is not None:
                 return compiled
         with self.phase("Output"):
+            if self.options.emit_bytecode:
+                return bytecode.write(self.ir_text.generic(module))
             if self.options.format != "mlir":
                 return in_format(module, self.options.format, self.ctx)
             if self.unwrapped and len(module.body.block.ops) == 1:
@@ -271,6 +276,7 @@ def _add_own(add: Callable[..., Any]) -> None:
         help=f"treat the parts between lines with a marker ('{SEPARATOR}') as separate inputs",
     )
     add("--output-split-marker", default=SEPARATOR, metavar="MARKER", help="what to print between the results of such inputs")
+    add("--emit-bytecode", action="store_true", help="write MLIR's bytecode, which is read without an option")
     add("--allow-unregistered-dialect", action="store_true", help="accept unknown ops in generic syntax")
     add("--no-implicit-module", action="store_true", help="the input is one op: no module is put around it")
 

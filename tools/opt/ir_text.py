@@ -61,6 +61,12 @@ class IrText:
             printer.print_metadata(self.ctx.loaded_dialects)
         return text + stream.getvalue() + "\n"
 
+    def generic(self, module: ModuleOp) -> str:
+        """A module in generic syntax with locations, whatever the options."""
+        stream = StringIO()
+        Printer(stream, print_generic_format=True, print_debuginfo=True).print_op(module)
+        return stream.getvalue()
+
     def _printed(self, op: Operation) -> tuple[str, OptPrinter]:
         stream = StringIO()
         printer = OptPrinter(stream, self.options)
