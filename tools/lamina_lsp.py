@@ -2,7 +2,7 @@
 
     lamina-lsp            # an editor starts it; docs/editors.md has a configuration
 
-It reports diagnostics as a text changes, and answers hover, go to definition, and completion.
+It reports diagnostics as a text changes, and answers hover, go to definition, references, and completion.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
 _SEVERITIES = {"error": 1, "warning": 2, "remark": 3, "note": 3}
-_KINDS = {"op": 3, "word": 14, "attribute": 10, "dialect": 9, "pass": 3}
-"""Numbers of the protocol: Function, Keyword, Property, Module, Function."""
+_KINDS = {"op": 3, "word": 14, "attribute": 10, "dialect": 9, "pass": 3, "value": 6, "symbol": 18}
+"""Numbers of the protocol: Function, Keyword, Property, Module, Function, Variable, Reference."""
 
 
 def make_server() -> LanguageServer:
@@ -74,7 +74,13 @@ def make_server() -> LanguageServer:
         between = lsp.Range(lsp.Position(span.line, span.start), lsp.Position(span.line, span.end))
         return lsp.Location(params.text_document.uri, between)
 
-    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        spans = document(params.text_document.uri).references(params.position.line, params.position.character)
+        at = [lsp.Range(lsp.Position(span.line, span.start), lsp.Position(span.line, span.end)) for span in spans]
+        return [lsp.Location(params.text_document.uri, between) for between in at]
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "%", "@"]))
     def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
         found = document(params.text_document.uri).completions(params.position.line, params.position.character)
         return [

@@ -6,8 +6,10 @@ Lines and columns count from 0 here, as in the language server protocol.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..diagnostics import Diagnostic, from_exception, place_of
@@ -15,6 +17,7 @@ from ..dialects.context import OURS, make_context
 from ..dialects.dominance import errors_in
 from ..dialects.hints import syntax_of, words_of
 from ..dialects.parsing import parse_module
+from .ir_names import Names, Token
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -36,7 +39,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Completion:
-    """A name that fits at a position: its kind is `op`, `word`, `attribute`, `dialect` or `pass`."""
+    """A name that fits at a position: its kind is `op`, `word`, `attribute`, `dialect`, `pass`, `value` or `symbol`."""
 
     label: str
     kind: str
@@ -69,26 +72,31 @@ class Document:
                 return found[0], Span(line, found.start(), found.end())
         return None
 
+    @cached_property
+    def names(self) -> Names:
+        return Names(self.text)
+
     def definition(self, line: int, column: int) -> Span | None:
-        """Where the value, the symbol or the block at a position is defined: of several the last one before it."""
-        found = self.name_at(line, column)
-        if found is None or found[0][0] not in "%@^":
-            return None
-        name = re.escape(found[0].partition("#")[0])
-        patterns = {
-            "%": rf"(?:^|[(,])\s*(?:%[\w$.-]+(?::\d+)?\s*,\s*)*({name})\b(?=\s*(?::|=|,[^=]*=))|({name})\b(?=\s*=)",
-            "@": rf"\b(?:func\.func|loop\.kernel|program\.func|memref\.global)[^@]*({name})\b",
-            "^": rf"^\s*({name})\b(?=\s*[:(])",
-        }
-        spans = [
-            Span(k, match.start(group), match.end(group))
-            for k, text in enumerate(self.lines)
-            for match in re.finditer(patterns[found[0][0]], text.partition("//")[0])
-            for group in range(1, (match.lastindex or 0) + 1)
-            if match[group] is not None
-        ]
-        before = [span for span in spans if (span.line, span.start) <= (line, column)]
-        return before[-1] if before else spans[0] if spans else None
+        """Where the value, the symbol or the block at a position is defined."""
+        token = self.names.definition(self._token(line, column))
+        return None if token is None else self._span(token)
+
+    def references(self, line: int, column: int) -> list[Span]:
+        """All that names what the name at a position does, its definition first."""
+        token = self.names.definition(self._token(line, column))
+        return [] if token is None else [self._span(one) for one in self.names.uses(token)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Offsets of lines."""
+        return [0, *accumulate(len(line) + 1 for line in self.lines)]
+
+    def _token(self, line: int, column: int) -> Token | None:
+        return self.names.at(self._starts[line] + column) if line < len(self.lines) else None
+
+    def _span(self, token: Token) -> Span:
+        line = bisect_right(self._starts, token.start) - 1
+        return Span(line, token.start - self._starts[line], token.end - self._starts[line])
 
     def hover(self, line: int, column: int) -> str | None:
         """What is known of the name at a position, as Markdown: the type of a value, the page of an op."""
@@ -127,6 +135,8 @@ class Document:
 
             known = infos()
             return [Completion(name, "pass", known[name].summary if name in known else "xDSL") for name in all_names()]
+        if (found := re.search(r"[%@][\w$.-]*$", before)) is not None:
+            return self._known_names(found[0], self._starts[line] + max(column - 1, 0))
         if (found := re.search(r'(?:^|=)\s*"?([a-z_]\w*)\.[\w.]*$', before)) is not None:
             dialect = _context().get_optional_dialect(found[1])
             ops = [] if dialect is None else dialect.operations
@@ -134,6 +144,16 @@ class Document:
         if (found := _OP.search(before)) is not None and not before.rstrip().endswith("="):
             return _inside(found[1])
         return [Completion(name, "dialect") for name in (*OURS, *UPSTREAM)]
+
+    def _known_names(self, begun: str, offset: int) -> list[Completion]:
+        """Values that may be used at an offset, or symbols, that begin so."""
+        if begun[0] == "@":
+            return [Completion(name, "symbol") for name in self.names.symbols if name.startswith(begun)]
+        scope = self.names.scope_at(offset)
+        line = bisect_right(self._starts, offset) - 1
+        known = {name: scope.find(name) for name in scope.names() if name.startswith(begun)}
+        spans = {name: self._span(token) for name, token in known.items() if token is not None}
+        return [Completion(name, "value", self._type_of(name, span) or "") for name, span in spans.items() if span.line < line]
 
 
 def _inside(name: str) -> list[Completion]:
