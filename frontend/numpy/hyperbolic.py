@@ -123,7 +123,13 @@ def _longest(x: Tracer) -> Tracer:
     return select(near, build("sqrt", build("add", build("mul", s, s), full_like_tracer(x, 1))), size)
 
 
-_SLOPES["longest"] = _longest, lambda y, x: x / y
+def _cosine(y: Tracer, x: Tracer) -> Tracer:
+    """`x / y` of numbers that become equal where they are large."""
+    far = compare("gt", build("abs", x), full_like_tracer(x, _LARGE))
+    return build("div", select(far, build("sign", x), x), select(far, full_like_tracer(x, 1), y))
+
+
+_SLOPES["longest"] = _longest, _cosine
 _SLOPES["arcsinh"] = _arcsinh, lambda y, x: 1.0 / _differentiated("longest")(x)
 
 
@@ -150,13 +156,15 @@ def _arccosh(x: Tracer) -> Tracer:
     return select(compare("lt", x, one), full_like_tracer(x, math.nan), _log_of_grown(near, grown, x))
 
 
-def _arccosh_slope(y: Tracer, x: Tracer) -> Any:
+def _root(x: Tracer) -> Tracer:
+    """sqrt(x^2 - 1)."""
     one = full_like_tracer(x, 1)
     # two roots: the product overflows
-    return 1.0 / (build("sqrt", build("sub", x, one)) * build("sqrt", build("add", x, one)))
+    return build("mul", build("sqrt", build("sub", x, one)), build("sqrt", build("add", x, one)))
 
 
-_SLOPES["arccosh"] = _arccosh, _arccosh_slope
+_SLOPES["root"] = _root, _cosine
+_SLOPES["arccosh"] = _arccosh, lambda y, x: 1.0 / _differentiated("root")(x)
 
 
 @operation

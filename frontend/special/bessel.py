@@ -60,7 +60,8 @@ def _scaled_i0(x: Tracer) -> Tracer:
 def i0e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 0."""
     x = as_float(x)
-    return _scaled_i0(x * sign_factor(x))
+    # at the kink the mean of both slopes
+    return select(compare("eq", x, full_like_tracer(x, 0)), 1.0 + 0.25 * x * x, _scaled_i0(x * sign_factor(x)))
 
 
 @operation
@@ -96,6 +97,10 @@ _I1_FAR = (
 def i1e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 1."""
     x = as_float(x)
+    return select(compare("eq", x, full_like_tracer(x, 0)), 0.5 * x, _scaled_i1(x))
+
+
+def _scaled_i1(x: Tracer) -> Tracer:
     size = x * sign_factor(x)
     near = compare("le", size, full_like_tracer(x, 8))
     low, high = select(near, size, full_like_tracer(x, 1)), select(near, full_like_tracer(x, 8), size)
@@ -107,7 +112,7 @@ def i1e(x: Any, /) -> Any:
 def i1(x: Any, /) -> Any:
     """The modified Bessel function of the first kind, order 1."""
     x = as_float(x)
-    return build("exp", x * sign_factor(x)) * i1e(x)
+    return build("exp", x * sign_factor(x)) * _scaled_i1(x)
 
 
 # --------------------------------------------------------------------------------------------------------------------

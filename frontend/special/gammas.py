@@ -13,7 +13,9 @@ from ..elementwise import compare, full_like_tracer, select
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
 from ..tracer import Tracer
-from ..tracing import build
+from ..tracing import build, lift
+from ..transformations.autodiff import jvp
+from ..transformations.custom import with_slopes
 from .parts import as_float, chebyshev, floats, polynomial
 
 __all__ = [
@@ -91,22 +93,40 @@ def gammaln(x: Any, /) -> Any:
 
     Where it is near 0 below 0 the absolute error is some units in the last place of 1.
     """
-    x = as_float(x)
+    return _gammaln(as_float(x))
+
+
+def _gammaln_everywhere(x: Tracer) -> Tracer:
     below, z, rest = _reflected(x)
     y = _gammaln_of_positive(z)
     sine = build("abs", build("sin", rest * math.pi))
     return select(below, math.log(math.pi) - build("log", sine) - y, y)
 
 
+_gammaln = with_slopes(_gammaln_everywhere, lambda y, x: digamma(x))
+
+
 @operation
 def digamma(x: Any, /) -> Any:
     """The derivative of `gammaln`; NaN at 0 and negative whole numbers."""
-    x = as_float(x)
+    return _digamma(as_float(x))
+
+
+def _digamma_everywhere(x: Tracer) -> Tracer:
     below, z, rest = _reflected(x)
     pole = compare("eq", rest, full_like_tracer(x, 0))
     y = _digamma_of_positive(z)
     y = select(below, y - math.pi / tan(select(pole, full_like_tracer(x, 0.25), rest) * math.pi), y)
     return select(pole, full_like_tracer(x, math.nan), y)
+
+
+def _digamma_slope(y: Tracer, x: Tracer) -> Tracer:
+    _, _, rest = _reflected(x)
+    slope = lift(jvp(_digamma_everywhere, (x,), (full_like_tracer(x, 1),))[1])
+    return select(compare("eq", rest, full_like_tracer(x, 0)), full_like_tracer(x, math.inf), slope)
+
+
+_digamma = with_slopes(_digamma_everywhere, _digamma_slope)
 
 
 LARGE = 8
