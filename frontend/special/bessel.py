@@ -60,8 +60,10 @@ def _scaled_i0(x: Tracer) -> Tracer:
 def i0e(x: Any, /) -> Any:
     """`exp(-|x|)` times the modified Bessel function of order 0."""
     x = as_float(x)
+    origin = compare("eq", x, full_like_tracer(x, 0))
+    z = select(origin, x, full_like_tracer(x, 0))
     # at the kink the mean of both slopes
-    return select(compare("eq", x, full_like_tracer(x, 0)), 1.0 + 0.25 * x * x, _scaled_i0(x * sign_factor(x)))
+    return select(origin, 1.0 + 0.25 * z * z, _scaled_i0(x * sign_factor(x)))
 
 
 @operation

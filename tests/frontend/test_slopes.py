@@ -84,6 +84,22 @@ def test_slopes_at_the_ends_of_domains(function: Callable[[Any], Any], points: l
             np.testing.assert_array_equal(got, want)
 
 
+def test_second_slopes_at_ends() -> None:
+    table: list[tuple[Callable[[Any], Any], list[float], int, list[float]]] = [
+        (lnp.arccosh, [1.0, INF], 2, [-INF, 0.0]),
+        (lnp.arcsinh, [INF, -INF, 0.0], 2, [0.0, 0.0, 0.0]),
+        (special.gammaln, [INF], 1, [INF]),
+        (special.gammaln, [0.0], 2, [INF]),
+        (special.i0e, [0.0, INF], 1, [0.0, 0.0]),
+        (special.i0e, [0.0], 2, [0.5]),
+        (special.i1e, [0.0], 1, [0.5]),
+        (special.i1e, [0.0], 2, [0.0]),
+    ]
+    for function, points, order, want in table:
+        for got in slopes(function, np.array(points), order)[:2]:
+            np.testing.assert_allclose(got, want, atol=1e-14)
+
+
 def test_second_slopes_of_what_overflows() -> None:
     for function, want in ((lnp.sinh, [INF, -INF]), (lnp.cosh, [INF, INF])):
         for got in slopes(function, np.array([800.0, -800.0]), 2):
