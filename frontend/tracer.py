@@ -297,7 +297,7 @@ class Tracer:
     def __iter__(self) -> Iterator[Tracer]:
         if not self.shape:
             raise located(TracingError("iteration over a traced scalar"))
-        return (self[k] for k in range(self.shape[0]))
+        return (self[k] for n in self.shape[:1] for k in range(n))  # an open size is refused when an item is asked for
 
     def __contains__(self, value: Any) -> bool:
         return value in self._value("`in`", "use (x == value).any()")
