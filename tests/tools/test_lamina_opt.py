@@ -243,6 +243,14 @@ def test_reports_under_other_ways_to_run(graph: Path, way: str) -> None:
     assert "IR Dump After GraphSimplifyPass (graph-simplify)" in err and re.search(r"%\)  GraphSimplifyPass\n", err)
 
 
+def test_notes_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "twice.mlir"
+    path.write_text("func.func @a() { return }\nfunc.func @a() { return }\n")
+    assert "note: " in run(path)[2]
+    status, _, err = run(path, "--mlir-disable-diagnostic-notes")
+    assert status == 1 and "redefinition of symbol named 'a'" in err and "note: " not in err
+
+
 # What passes, ops and dialects say of themselves
 
 
