@@ -8,7 +8,7 @@ attributes fit their module is decided here, on modules whose ops verify one by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -108,13 +108,18 @@ def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
 # Attributes
 
 
+def _unknown(names: Iterable[str], known: Sequence[str]) -> Iterator[Complaint]:
+    """What is wrong with attributes of our prefix that nothing reads."""
+    for name in names:
+        if name.startswith("lamina.") and name not in known:
+            meant = closest(name, known)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known))}"
+            yield f"attribute {name} is not known: {hint}"
+
+
 def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
     phase, target = module.attributes.get("lamina.phase"), module.attributes.get("lamina.target")
-    for name in module.attributes:
-        if name.startswith("lamina.") and name not in KNOWN_ATTRIBUTES:
-            meant = closest(name, KNOWN_ATTRIBUTES)
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(KNOWN_ATTRIBUTES))}"
-            yield f"attribute {name} is not known: {hint}"
+    yield from _unknown(module.attributes, KNOWN_ATTRIBUTES)
     if phase is not None and not (isinstance(phase, StringAttr) and phase.data in PHASES):
         yield f"attribute lamina.phase must be one of {', '.join(PHASES)}, got {phase}"
     if target is not None and not isinstance(target, StringAttr):
@@ -129,6 +134,7 @@ def _function(op: program.FuncOp) -> Iterator[Complaint]:
 
 def _graph_function(op: func.FuncOp) -> Iterator[Complaint]:
     for number, attributes in enumerate(() if op.arg_attrs is None else op.arg_attrs.data):
+        yield from _unknown(attributes.data, ("lamina.donated",))
         if not isinstance(attributes.data.get("lamina.donated", UnitAttr()), UnitAttr):
             yield f"attribute lamina.donated of argument #{number} must have no value"
 
