@@ -467,7 +467,9 @@ def jit(
         dynamic: sizes that only a call knows, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
             each size is compiled for by itself. One compilation then serves all sizes: `dynamic={"x": ("batch", None)}`.
             Equal names are equal sizes. An argument that is a tree is named leaf by leaf, as messages do: `"params['w']"`.
-            Inside, `x.shape[0]` is a size that takes part in arithmetic, shapes and comparisons that its bounds decide.
+            Inside, `x.shape[0]` is a size that takes part in arithmetic and shapes; a loop over it, or a branch on it, is one
+            of the program unless its bounds decide. Sizes that are too small for what all others share are compiled for by
+            themselves, and so is each size, with a warning, where an op has code for known sizes alone (`eigh`, `lu`).
         capture: what happens where Python asks a traced array for its value, as `if x > 0` does. "auto" traces the function
             from its source, so that its control flow becomes that of the program (docs/capture.md); "source" does so at once,
             and "trace" raises.
