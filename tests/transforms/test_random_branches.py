@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +21,7 @@ if find_spec("jax") is None:
     pytest.skip("jax is not installed (extra lamina[oracles])", allow_module_level=True)
 
 
-def check(seeds: range, folder: Path, depth: int) -> None:
+def check(seeds: Sequence[int], folder: Path, depth: int) -> None:
     programs = [Program(seed, depth) for seed in seeds]
     command = [sys.executable, random_branches.__file__, str(folder)]
     given = json.dumps([program.jax for program in programs])
@@ -35,7 +36,7 @@ def check(seeds: range, folder: Path, depth: int) -> None:
 
 @pytest.mark.thorough
 def test_random_branches(tmp_path: Path):
-    check(range(6), tmp_path, 2)
+    check((0, 3, 4, 5, 8, 10), tmp_path, 2)  # with all forms
 
 
 @pytest.mark.slow
