@@ -122,8 +122,9 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     wide = lift_as(x, result_type([x.dtype, INT64]))
     count: Any = x.size if N is None else static_int(N, "N")
     if isinstance(count, Size):
-        k = arange(count)
-        powers = cumprod(where(k == 0, 1, broadcast_tracer(reshape_tracer(wide, (*x.shape, 1)), (*x.shape, count))), -1)
+        k, shape = arange(count), (*x.shape, count)
+        repeated = broadcast_tracer(reshape_tracer(wide, (*x.shape, 1)), shape)  # pyright: ignore[reportArgumentType]
+        powers = cumprod(where(k == 0, 1, repeated), -1)
         return powers if increasing else flip(powers, -1)
     columns = [broadcast_tracer(lift_as(1, wide.dtype), x.shape)]
     while len(columns) < count:
