@@ -408,6 +408,7 @@ class JitBase(FunctionBase):
         <lambda>() for ...
         <BLANKLINE>
         neighbours:
+          broadcast -> mul: one kernel: it only moves elements
           mul -> add: one kernel: its elements are computed where they are read
         ...
         """
