@@ -149,7 +149,8 @@ class Messages(Parser):
         if msg == "operation name expected":
             raise ExplainedError(token.span, f"expected the name of an operation, got {got}")
         if msg == "Could not parse entire input!":
-            rule = f"expected an operation or the end of the text, got {got}"
+            wanted = "a module" if at_end else "an operation or the end of the text"
+            rule = f"expected {wanted}, got {got}"
             raise ExplainedError(token.span, rule, remedy=self._op_meant(token))
         if msg == "expect symbol name":
             msg = "expected a symbol name, as @name"

@@ -188,10 +188,11 @@ class LaminaParser(Messages):
 
     def _require_addressable(self, type: Any, start: Span) -> None:
         """Refuse shapes whose number of bytes is beyond 64 bits: no machine has them, and their sizes are 64-bit numbers."""
-        if not type.has_static_shape():
+        shape = type.get_shape()
+        if not all(isinstance(n, int) and n >= 0 for n in shape):  # known sizes, and no expressions of symbols
             return
         size = getattr(type.element_type, "compile_time_size", 8)
-        count = prod(type.get_shape())
+        count = prod(shape)
         if count * size > MAX_BYTES:
             self.raise_error(f"{type} has {count} elements, more than memory can hold: the limit is 2^63 - 1 bytes", start)
 

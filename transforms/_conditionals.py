@@ -17,7 +17,9 @@ from xdsl.ir import Block, SSAValue
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.collective import CollectiveOp
 from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
+from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import DifferentiationError
@@ -228,13 +230,23 @@ def _has_inner_effects(function: FuncOp) -> bool:
     return any(map(has_effects, function.body.block.ops))
 
 
+def _combines_elements(function: FuncOp) -> bool:
+    """Whether a function, or one that it runs, has an op that reads other elements of a mapped axis."""
+    return any(
+        isinstance(inner, CollectiveOp)
+        or (isinstance(inner, ControlOp) and any(map(_combines_elements, called_functions(inner))))
+        for inner in function.body.block.ops
+    )
+
+
 def _may_spoil(op: CaseOp, branch: FuncOp, batcher: Batcher) -> bool:
     """Whether a branch may have slopes that are not finite: where it is not taken, a cotangent of 0 turns them into NaN.
 
     Not where nothing is differentiated around the batch, or nothing the op returns has a tangent, and not for ops whose slopes
-    are constants.
+    are constants. A branch that combines elements of the batch computes with all of them, those too that do not take it: these
+    have to keep what they hold, and their slopes.
     """
-    if not batcher.differentiated or not any(has_tangent(r.type) for r in op.results):
+    if not batcher.differentiated or not any(has_tangent(r.type) for r in op.results) or _combines_elements(branch):
         return False
     inner = branch.body.block.ops
     return not all(isinstance(one, ReturnOp) or (isinstance(one, GraphOp) and one.has_constant_slopes) for one in inner)

@@ -261,14 +261,16 @@ def test_threads_have_blocks_of_their_own_and_share_the_options_of_the_process()
         lm.config.update(promotion="numpy")
     assert f(x, n).dtype == np.float64
     with lm.config(promotion="jax"):
-        assert repr(lm.config) == "config(promotion='jax', x64=True, lazy=False, variants=True, jit=True)"
+        assert (
+            repr(lm.config) == "config(promotion='jax', x64=True, lazy=False, variants=True, jit=True, nans=False, watched=())"
+        )
 
 
 def test_what_config_refuses():
     for wrong, error, text in (
         ({"promotion": "torch"}, ValueError, "promotion must be one of numpy, jax, strict, got 'torch'"),
         ({"x64": 1}, TypeError, "x64 must be a bool"),
-        ({"speed": 2}, TypeError, "no option 'speed', options are: jit, lazy, promotion, variants, x64"),
+        ({"speed": 2}, TypeError, "no option 'speed', options are: jit, lazy, nans, promotion, variants, watched, x64"),
     ):
         with pytest.raises(error, match=text), lm.config(**wrong):
             pass

@@ -1,6 +1,6 @@
 """Every pass takes a number of steps that is linear in the size of a graph.
 
-Steps are calls (`steps.py`), so the machine and its load do not matter. By default a few graphs of about a hundred ops; `-m
+Steps are calls (`counted_steps.py`), so the machine and its load do not matter. By default a few graphs of about a hundred ops; `-m
 slow` has 200 of up to 2,000.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from graphs import SHAPES, Graph, drawn
-from steps import FORMS, TooManySteps, check_growth, steps_of
+from counted_steps import FORMS, TooManySteps, check_growth, steps_of
+from shapes import SHAPES, Graph, drawn
 
 BY_NAME = {graph.name: graph for graph in SHAPES}
 

@@ -62,5 +62,5 @@ def test_a_name_that_is_no_text_is_refused() -> None:
 def test_text_without_ops_is_an_empty_module(text: str) -> None:
     module = parse_module(make_context(), text)
     assert not list(module.body.block.ops) and next(errors_in(module), None) is None
-    with pytest.raises(Exception, match="parse entire input"):
+    with pytest.raises(Exception, match="expected a module, got the end of the text"):
         parse_module(make_context(), text, implicit_module=False)

@@ -14,7 +14,6 @@ from typing import Any
 
 import lamina as lm
 import lamina.numpy as lnp
-from graphs import Graph, X
 from lamina import pipeline
 from lamina.codegen.targets import TARGETS
 from lamina.dialects.context import make_context
@@ -23,6 +22,7 @@ from lamina.dialects.fingerprint import fingerprint
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.target import set_target, target_of
+from shapes import Graph, X
 from xdsl.dialects.builtin import ModuleOp
 
 
