@@ -191,8 +191,9 @@ class LaminaParser(Messages):
         shape = type.get_shape()
         if not all(isinstance(n, int) and n >= 0 for n in shape):  # known sizes, and no expressions of symbols
             return
-        size = getattr(type.element_type, "compile_time_size", 8)
-        count = prod(shape)
+        element, count = type.element_type, prod(shape)
+        is_wide = isinstance(element, Float80Type | Float128Type)  # xDSL knows no bytes of these
+        size = 16 if is_wide else getattr(element, "compile_time_size", 8)
         if count * size > MAX_BYTES:
             self.raise_error(f"{type} has {count} elements, more than memory can hold: the limit is 2^63 - 1 bytes", start)
 

@@ -1,7 +1,7 @@
 """Every pass takes a number of steps that is linear in the size of a graph.
 
-Steps are calls (`counted_steps.py`), so the machine and its load do not matter. By default a few graphs of about a hundred ops; `-m
-slow` has 200 of up to 2,000.
+Steps are calls (`counted_steps.py`): the machine and its load do not matter. By default a few graphs of a hundred ops;
+`-m slow` has 200 of up to 2,000.
 """
 
 from __future__ import annotations
