@@ -124,9 +124,12 @@ def _reduces(wanted: list[tuple[Any, Any]], given: list[tuple[Any, Any]]) -> boo
 def _reinterpret(op: Any) -> Iterator[str]:
     result = op.results[0].type
     offsets, sizes, strides = map(_numbers, (op.static_offsets, op.static_sizes, op.static_strides))
-    source = op.source.type.element_type
-    pairs = isinstance(source, ComplexType) and source.element_type == result.element_type  # ours: complex numbers as pairs
-    if source != result.element_type and not pairs:
+    source, to = op.source.type.element_type, result.element_type
+    # ours: complex numbers as pairs, and pairs as complex numbers
+    pairs = (isinstance(source, ComplexType) and source.element_type == to) or (
+        isinstance(to, ComplexType) and to.element_type == source
+    )
+    if source != to and not pairs:
         yield f"different element types specified for source type {op.source.type} and result memref type {result}"
     if len(offsets) != 1:
         yield f"expected 1 offset values, got {len(offsets)}"

@@ -255,7 +255,8 @@ def _value_and_grad(
         require_complex(point, wrt, what)
     scalar = _scalar_result(point, has_aux, holomorphic, what)
     ones = {scalar: filled(1, (), point.traced.out_avals[scalar].dtype)}
-    is_empty = not wrt  # as the parameters of a module that has none
+    has_leaves = any(structures[p].num_leaves for p in positions)
+    is_empty = not wrt and (allow_int or not has_leaves)  # as the parameters of a module that has none
     out, gradients = (flatten(call_function(point.traced, point.leaves))[0], []) if is_empty else pull_back(point, wrt, ones)
     by_leaf = dict(zip(wrt, gradients, strict=True))
     trees = [structures[p].unflatten(by_leaf.get(k) for k in range(starts[p], starts[p + 1])) for p in positions]
