@@ -16,6 +16,7 @@ from sweep_special import TABLE, errors
 RESULTS = {"gamma": 6, "rgamma": 6, "factorial": 6, "beta": 8, "poch": 8, "erfcx": 8, "erfi": 10}
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RESULTS)
 def test_products_of_powers(name: str, dtype: str) -> None:
