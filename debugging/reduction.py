@@ -30,6 +30,7 @@ from ..dialects.context import make_context
 from ..dialects.dominance import errors_in
 from ..dialects.graph.create import ConstOp
 from ..dialects.parsing import parse_module
+from ..errors import is_interruption
 
 Fails = Callable[[ModuleOp], bool]
 """Whether a module still shows the fault. It may change the module."""
@@ -90,7 +91,9 @@ class _Reduction:
         try:
             if any(True for _ in errors_in(candidate)) or not self.fails(candidate.clone()):
                 return False
-        except Exception:
+        except Exception as error:  # a candidate that the compiler refuses is no smaller fault
+            if is_interruption(error):
+                raise
             return False
         self.best = candidate
         return True
@@ -102,7 +105,9 @@ class _Reduction:
             if change(list(candidate.walk())) is False:
                 return False
             remove_dead(candidate)
-        except Exception:
+        except Exception as error:  # a candidate that the compiler refuses is no smaller fault
+            if is_interruption(error):
+                raise
             return False
         return self.keeps(candidate)
 
@@ -182,7 +187,9 @@ class _Reduction:
         """`keeps` of a text, if it parses."""
         try:
             candidate = parse_module(make_context(), text)
-        except Exception:
+        except Exception as error:  # a candidate that the compiler refuses is no smaller fault
+            if is_interruption(error):
+                raise
             return False
         return self.keeps(candidate)
 

@@ -33,6 +33,8 @@ config.substitutions += [  # noqa: F821
     (r"(?<![\w./-])filecheck(?![\w./-])", f"{PYTHON} -m filecheck"),
     (r"(?<![\w./-])mlir-opt(?![\w./-])", shlex.quote(MLIR_OPT[0]) if MLIR_OPT else "mlir-opt"),
 ]
+# the files of schedule primitives execute what they check where lit is told so: make test-thorough
+config.substitutions.append(("%validate", "--validate-each" if lit_config.params.get("validate") else ""))  # noqa: F821
 config.environment["LAMINA_FALLBACKS"] = "error"  # noqa: F821
 config.environment["LAMINA_MACHINE"] = "off"  # noqa: F821
 for name in ("HOME", "XDG_CACHE_HOME", "LAMINA_DEBUG", "LAMINA_CACHE", "LAMINA_CACHE_DIR"):

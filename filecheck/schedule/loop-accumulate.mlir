@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-accumulate{buffer=C at=k}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-accumulate{buffer=C at=k}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-accumulate{buffer=C at=k}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The tile has a dim a loop inside that moves the element; what remains of the last tile has the bounds of these loops.

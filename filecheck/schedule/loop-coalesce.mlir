@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-coalesce{kernel=rows outer=i inner=j},loop-coalesce{kernel=bounds outer=i inner=j}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-coalesce{kernel=rows outer=i inner=j},loop-coalesce{kernel=bounds outer=i inner=j}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-coalesce{kernel=no_nest outer=i inner=j}' 2>&1 | filecheck %s --check-prefix=NEST
 // RUN: not lamina-opt %s -p 'loop-coalesce{kernel=no_kind outer=i inner=j}' 2>&1 | filecheck %s --check-prefix=KIND
 // RUN: not lamina-opt %s -p 'loop-coalesce{kernel=no_bounds outer=i inner=j}' 2>&1 | filecheck %s --check-prefix=BOUNDS

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-collapse-dims{kernel=tiles buffer=t dim=1 count=3}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-collapse-dims{kernel=tiles buffer=t dim=1 count=3}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-collapse-dims{kernel=tiles buffer=t dim=2 count=3}' 2>&1 | filecheck %s --check-prefix=DIM
 // RUN: not lamina-opt %s -p 'loop-collapse-dims{kernel=tiles buffer=t dim=0 count=1}' 2>&1 | filecheck %s --check-prefix=COUNT
 // RUN: not lamina-opt %s -p 'loop-collapse-dims{kernel=tiles buffer=y dim=0}' 2>&1 | filecheck %s --check-prefix=ARGUMENT

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-compute-at{buffer=t at=i}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-compute-at{buffer=t at=i}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-compute-at{buffer=t at=i}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Three rows, bounded by what is computed; columns are needed all.

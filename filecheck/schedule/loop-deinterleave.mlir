@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-deinterleave{kernel=copy loop=i ways=2},loop-deinterleave{kernel=sum loop=k ways=3}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-deinterleave{kernel=copy loop=i ways=2},loop-deinterleave{kernel=sum loop=k ways=3}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-deinterleave{kernel=copy loop=i ways=8}' 2>&1 | filecheck %s --check-prefix=WAYS
 // RUN: not lamina-opt %s -p 'loop-deinterleave{kernel=no_order loop=i ways=2}' 2>&1 | filecheck %s --check-prefix=ORDER
 // RUN: not lamina-opt %s -p 'loop-deinterleave{kernel=no_carried loop=i ways=2}' 2>&1 | filecheck %s --check-prefix=CARRIED

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-split{kernel=sum loop=k size=4},loop-demote{kernel=sum loop=ko}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-split{kernel=sum loop=k size=4},loop-demote{kernel=sum loop=ko}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-demote{kernel=sum loop=k}' 2>&1 | filecheck %s --check-prefix=REDUCE
 // RUN: not lamina-opt %s -p 'loop-demote{kernel=no_used_twice loop=k}' 2>&1 | filecheck %s --check-prefix=TWICE
 // RUN: not lamina-opt %s -p 'loop-demote{kernel=no_reads_it loop=k}' 2>&1 | filecheck %s --check-prefix=READS

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-expand{kernel=tiles loop=k at=io multiples=4,16}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-expand{kernel=tiles loop=k at=io multiples=4,16}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-expand{kernel=tiles loop=j at=io}' 2>&1 | filecheck %s --check-prefix=NORESULT
 // RUN: not lamina-opt %s -p 'loop-expand{kernel=tiles loop=k at=j}' 2>&1 | filecheck %s --check-prefix=NOLOOP
 // RUN: not lamina-opt %s -p 'loop-expand{kernel=no_running loop=k at=r}' 2>&1 | filecheck %s --check-prefix=ORDER

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-fission{loop=i after=y}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-fission{loop=i after=y}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-fission{loop=i after=y}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Index arithmetic is computed in both.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-fuse{first=i second=j}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-fuse{first=i second=j}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-fuse{first=i second=j}' --split-input-file 2>/dev/null | filecheck %s
 
 /// What is computed between the loops goes before them.

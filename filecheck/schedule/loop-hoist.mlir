@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-hoist{kernel=rows buffer=t}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-hoist{kernel=rows buffer=t}' | filecheck %s
 // RUN: lamina-opt %s -p 'loop-split{kernel=rows loop=i size=4},loop-hoist{kernel=rows buffer=t}' | filecheck %s --check-prefix=BLOCK
 // RUN: not lamina-opt %s -p 'loop-hoist{kernel=rows buffer=x}' 2>&1 | filecheck %s --check-prefix=ARGUMENT
 // RUN: not lamina-opt %s -p 'loop-hoist{kernel=no_loop buffer=t}' 2>&1 | filecheck %s --check-prefix=LOOP

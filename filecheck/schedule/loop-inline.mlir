@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-inline{buffer=t}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-inline{buffer=t}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-inline{buffer=t}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Each read computes its element; where the index itself counts, it is the subscript of the read.

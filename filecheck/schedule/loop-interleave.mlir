@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-interleave{first=i second=j size=8 halo=1}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-interleave{first=i second=j size=8 halo=1}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-interleave{first=i second=j size=8 halo=1}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Strips, in which the second loop leaves out one iteration on each side; then the iterations on both sides of each edge.

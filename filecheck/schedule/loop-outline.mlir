@@ -1,6 +1,6 @@
 // RUN: lamina-opt %s -p 'loop-outline{kernel=epilogue loop=j}' | filecheck %s
 // RUN: lamina-opt %s -p 'loop-outline{kernel=epilogue loop=j}' --compile-to=llvmir | filecheck %s --check-prefix=LLVM
-// RUN: lamina-opt %s --validate-each -p 'loop-outline{kernel=no_sum loop=k}' --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-outline{kernel=no_sum loop=k}' --verify-diagnostics
 
 /// The body becomes a function, in the thread that meets the loop.
 // CHECK-LABEL: loop.kernel @epilogue

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-pad{loop=ii size=8 clamp=x}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-pad{loop=ii size=8 clamp=x}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-pad{loop=ii size=8 clamp=x}' --split-input-file 2>/dev/null | filecheck %s
 
 /// What is read beyond the end of %x goes to %u, where nothing reads it; the place is known outside of the inner loop.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-pad{loop=ii size=8}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-pad{loop=ii size=8}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-pad{loop=ii size=8}' --split-input-file 2>/dev/null | filecheck %s
 
 /// What more iterations compute stands in %u behind the elements that are copied out.

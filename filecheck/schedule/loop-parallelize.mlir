@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-parallelize{loop=i}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-parallelize{loop=i}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-parallelize{loop=i}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Rows are apart, whatever happens within one; a local buffer is each iteration's own.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i},loop-partition{kernel=blocks loop=i}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i},loop-partition{kernel=blocks loop=i}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_condition loop=i}' 2>&1 | filecheck %s --check-prefix=CONDITION
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_iteration loop=i}' 2>&1 | filecheck %s --check-prefix=ITERATION
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_range loop=i}' 2>&1 | filecheck %s --check-prefix=RANGE

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-peel{loop=io}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-peel{loop=io}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-peel{loop=io}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Full tiles have bounds that are numbers; the names in the rest are new.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-prefetch{buffer=A at=k distance=1 over=i}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-prefetch{buffer=A at=k distance=1 over=i}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-prefetch{buffer=A at=k distance=1 over=i}' --split-input-file 2>/dev/null | filecheck %s
 
 /// A tile of 4 x 32 elements is 8 lines: each of the 8 iterations that read it asks for one of the next tile.

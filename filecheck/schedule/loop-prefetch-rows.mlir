@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-prefetch-rows{buffer=T at=k distance=8}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-prefetch-rows{buffer=T at=k distance=8}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-prefetch-rows{buffer=T at=k distance=8}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The place is read in an iteration that there is, and a vector asked for line by line.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-prefetch{buffer=A at=k distance=8}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-prefetch{buffer=A at=k distance=8}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-prefetch{buffer=A at=k distance=8}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Distances count iterations. The loop inside stays in the cache line: its first element is asked for, before it.

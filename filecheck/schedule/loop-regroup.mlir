@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-regroup{kernel=sum loop=k size=64},loop-regroup{kernel=goes_on loop=k size=64}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-regroup{kernel=sum loop=k size=64},loop-regroup{kernel=goes_on loop=k size=64}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-regroup{kernel=no_maximum loop=k size=4}' 2>&1 | filecheck %s --check-prefix=MAXIMUM
 // RUN: not lamina-opt %s -p 'loop-regroup{kernel=no_integers loop=k size=4}' 2>&1 | filecheck %s --check-prefix=INTEGERS
 // RUN: not lamina-opt %s -p 'loop-regroup{kernel=sum loop=i size=4}' 2>&1 | filecheck %s --check-prefix=PARALLEL

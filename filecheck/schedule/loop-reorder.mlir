@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-reorder{loops=k,i}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-reorder{loops=k,i}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-reorder{loops=k,i}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Each element still collects its products in the order of %k. The loop between stays where it is.

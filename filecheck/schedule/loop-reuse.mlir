@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-reuse{first=k second=j}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-reuse{first=k second=j}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-reuse{first=k second=j}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The exponential is kept, and what only it needed is not computed again.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-rfactor{loop=i size=64}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-rfactor{loop=i size=64}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-rfactor{loop=i size=64}' --split-input-file 2>/dev/null | filecheck %s
 // RUN: lamina-opt %S/Inputs/columns.mlir -p 'loop-rfactor{loop=i size=64 at=j}' | filecheck %s --check-prefix=AT
 

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-serialize{loop=j}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-serialize{loop=j}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-serialize{loop=i}' 2>&1 | filecheck %s --check-prefix=SEQ
 
 // The outer loop runs in order, so that the inner one is what threads share.

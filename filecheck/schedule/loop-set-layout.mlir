@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-set-layout{buffer=t order=1,0 pad=4}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-set-layout{buffer=t order=1,0 pad=4}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-set-layout{buffer=t order=1,0 pad=4}' --split-input-file 2>/dev/null | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-set-layout{buffer=t order=1,0 pad=3 dim=0}' --split-input-file 2>/dev/null | filecheck %s --check-prefix=DIM
 // RUN: not lamina-opt %s -p 'loop-set-layout{buffer=t order=1,0 pad=3 dim=2}' --split-input-file 2>&1 | filecheck %s --check-prefix=NO-DIM

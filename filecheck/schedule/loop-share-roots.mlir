@@ -1,7 +1,7 @@
 // RUN: lamina-opt %s --target=x86-64-v4 -p 'loop-share-roots{kernel=shared loop=i}' | filecheck %s
 // RUN: lamina-opt %s --target=x86-64-v4 -p 'loop-share-roots{kernel=shared loop=i}' --compile-to=llvmir | filecheck %s --check-prefix=LLVM
 // RUN: lamina-opt %s --target=x86-64-v3 -p 'loop-share-roots{kernel=shared loop=i}' --compile-to=llvmir | filecheck %s --check-prefix=V3
-// RUN: lamina-opt %s --validate-each -p 'loop-share-roots{kernel=no_vectors loop=i}' --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-share-roots{kernel=no_vectors loop=i}' --verify-diagnostics
 
 /// The roots in the body of a loop are marked; where there is an instruction for estimates, half of them are multiplied.
 // CHECK-LABEL: loop.kernel @shared

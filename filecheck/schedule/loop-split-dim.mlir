@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=2}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=2}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=0 factor=2}' 2>&1 | filecheck %s --check-prefix=REMAINDER
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=2 factor=2}' 2>&1 | filecheck %s --check-prefix=DIM
 // RUN: not lamina-opt %s -p 'loop-split-dim{kernel=classes buffer=t dim=1 factor=1}' 2>&1 | filecheck %s --check-prefix=FACTOR

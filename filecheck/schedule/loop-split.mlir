@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-split{loop=i size=8}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-split{loop=i size=8}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-split{loop=i size=8}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The inner loop ends where the old one did; subscripts take the sum up, other uses of the index get one op.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-stage{buffer=A at=io order=k,ii pad=ii}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-stage{buffer=A at=io order=k,ii pad=ii}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-stage{buffer=A at=io order=k,ii pad=ii}' --split-input-file 2>/dev/null | filecheck %s
 
 /// The copy has the order of the dims; rows that the last tile does not have are zeros.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-stream{buffer=y}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-stream{buffer=y}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-stream{buffer=y}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Stores of vectors are marked, those under a mask are not.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-tile{loops=i,j sizes=6,16}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-tile{loops=i,j sizes=6,16}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-tile{loops=i,j sizes=6,16}' --split-input-file 2>/dev/null | filecheck %s
 
 // CHECK-LABEL: loop.kernel @scale

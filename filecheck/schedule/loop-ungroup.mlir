@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-ungroup{kernel=sum loop=i},loop-ungroup{kernel=chain loop=i},loop-ungroup{kernel=terms loop=i}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-ungroup{kernel=sum loop=i},loop-ungroup{kernel=chain loop=i},loop-ungroup{kernel=terms loop=i}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-ungroup{kernel=sum loop=j}' 2>&1 | filecheck %s --check-prefix=FLAT
 // RUN: not lamina-opt %s -p 'loop-ungroup{kernel=no_chain loop=i}' 2>&1 | filecheck %s --check-prefix=CHAIN
 // RUN: not lamina-opt %s -p 'loop-ungroup{kernel=no_same_monoid loop=i}' 2>&1 | filecheck %s --check-prefix=MONOID

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-unroll-and-jam{loop=i factor=2}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-unroll-and-jam{loop=i factor=2}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-unroll-and-jam{loop=i factor=2}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Two rows at a time: the vector is loaded once for both. The last row of an odd number has a loop of its own.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-unroll{loop=i},loop-unroll{loop=j factor=4}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-unroll{loop=i},loop-unroll{loop=j factor=4}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-unroll{loop=i},loop-unroll{loop=j factor=4}' --split-input-file 2>/dev/null | filecheck %s
 
 /// All of %i; of %j four iterations at a time, fewer at the end.

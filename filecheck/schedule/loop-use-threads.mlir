@@ -1,6 +1,6 @@
 // RUN: lamina-opt %s -p 'loop-use-threads{kernel=plain loop=i},loop-use-threads{kernel=panels loop=jo collapse=2},loop-use-threads{kernel=segments loop=do interchange=true align=true}' | filecheck %s
 // RUN: lamina-opt %s -p 'loop-use-threads{kernel=plain loop=i},loop-use-threads{kernel=panels loop=jo collapse=2},loop-use-threads{kernel=segments loop=do interchange=true align=true}' | lamina-opt --target=x86-64-v3 --compile-to=llvmir | filecheck %s --check-prefix=LLVM
-// RUN: lamina-opt %s --validate-each -p 'loop-use-threads{kernel=no_sequence loop=i}' --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-use-threads{kernel=no_sequence loop=i}' --verify-diagnostics
 // RUN: lamina-opt %s --target=x86-64-v3 --compile-to=scheduled | filecheck %s --check-prefix=AUTO
 
 /// What a schedule says is kept: of a loop that is too small to be worth threads, too.

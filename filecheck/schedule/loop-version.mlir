@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --validate-each -p 'loop-version{loop=i most=32}' --split-input-file --verify-diagnostics
+// RUN: lamina-opt %s %validate -p 'loop-version{loop=i most=32}' --split-input-file --verify-diagnostics
 // RUN: not lamina-opt %s -p 'loop-version{loop=i most=32}' --split-input-file 2>/dev/null | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-version{loop=i most=1 exact=true}' --split-input-file 2>/dev/null | filecheck %s --check-prefix ONE
 
