@@ -231,8 +231,7 @@ class _FunctionConverter(HostBuffers):
             self._decomposed(op, plan, buffers)
             return
         arguments = [buffer for k, buffer in enumerate(buffers) if k != overwritten]
-        for monomial in self.kernels.sizes[kernel]:
-            arguments.append(self.size(Size.product(monomial), op))
+        arguments += [self.size(size, op) for size in self.kernels.sizes[kernel]]
         self.insert(
             LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(kernel.sym_name)}),
             op,

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region
 from ..dialects.graph.structure import structure_of
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.loop.structure import KernelOp
-from ..dialects.size_atoms import Monomial
+from ..dialects.symbolic import Size
 from ..errors import is_interruption
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record
@@ -27,8 +27,8 @@ class Kernels:
     module: ModuleOp
     by_key: dict[object, tuple[KernelOp | None, int]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
-    sizes: dict[KernelOp, list[Monomial]] = field(default_factory=dict)
-    """What the index arguments of kernels are: terms of sizes that only a call knows."""
+    sizes: dict[KernelOp, list[Size]] = field(default_factory=dict)
+    """What the index arguments of kernels are: terms of sizes that only a call knows, none negative."""
 
     def get(self, plan: KernelPlan) -> tuple[KernelOp | None, int]:
         """The kernel of a plan, and the work of one run.

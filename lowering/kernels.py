@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp
@@ -23,8 +24,7 @@ from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.size_atoms import Monomial
-from ..dialects.symbolic import Size
+from ..dialects.symbolic import Size, positive
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder
@@ -100,8 +100,8 @@ class KernelEmitter:
         values = (*body.args, *outputs)
         block = Block(arg_types=list(map(_memref_of, values)))
         self.kernel = block
-        self.sizes: dict[Monomial, SSAValue] = {}
-        """The index arguments, by what they are: the terms of sizes that only a call knows. More come where they are needed."""
+        self.sizes: dict[Size, SSAValue] = {}
+        """The index arguments, by what they are: terms of sizes that only a call knows. More come where they are needed."""
         for value in values:
             for size in shape_of(value):
                 self._terms(size)
@@ -228,13 +228,13 @@ class KernelEmitter:
 
     def given_shapes(self) -> list[tuple[int, list[AffineExpr], None]]:
         """The sizes of the arguments of the kernel of type `?`, over its index arguments: see `KernelOp.build_kernel`."""
-        numbers = {monomial: k for k, monomial in enumerate(self.sizes)}
+        numbers = {argument: k for k, argument in enumerate(self.sizes.values())}
 
         def spelled(size: Any) -> AffineExpr:
-            terms = self._terms(size) if isinstance(size, Size) else ()
-            total: AffineExpr = AffineConstantExpr(size.constant if isinstance(size, Size) else size)
-            for monomial, c in terms:
-                total = AffineDimExpr(numbers[monomial]) * c + total
+            constant, terms = self._terms(size)
+            total: AffineExpr = AffineConstantExpr(constant)
+            for argument, c in terms:
+                total = AffineDimExpr(numbers[argument]) * c + total
             return total
 
         places: dict[SSAValue, int] = {argument: k for k, argument in enumerate(self.kernel.args)}
@@ -242,14 +242,20 @@ class KernelEmitter:
         open_ = [(places[buffer], value) for value, buffer in pairs if buffer in places and has_symbols(value)]
         return [(k, list(map(spelled, shape_of(value))), None) for k, value in open_]
 
-    def _terms(self, size: Any) -> Sequence[tuple[Monomial, int]]:
-        """The terms of a size beside a number, each of which an index argument gives from here on."""
-        terms = size.monomials if isinstance(size, Size) else ()
-        for monomial, _ in terms:
-            if monomial not in self.sizes:
-                argument = self.sizes[monomial] = self.kernel.insert_arg(_INDEX, len(self.kernel.args))
-                argument.name_hint = size_name(len(self.sizes) - 1)
-        return terms
+    def _terms(self, size: Any) -> tuple[int, list[tuple[SSAValue, int]]]:
+        """A size as a number plus multiples of index arguments, each of which is there from here on."""
+        if not isinstance(size, Size):
+            return size, []
+        constant, terms = size.constant, list[tuple[SSAValue, int]]()
+        for monomial, c in size.monomials:
+            least, parts = _not_negative(Size.product(monomial))
+            constant += c * least
+            for part, sign in parts:
+                if part not in self.sizes:
+                    argument = self.sizes[part] = self.kernel.insert_arg(_INDEX, len(self.kernel.args))
+                    argument.name_hint = size_name(len(self.sizes) - 1)
+                terms.append((self.sizes[part], c * sign))
+        return constant, terms
 
     def size_value(self, size: Any) -> SSAValue:
         """A size as an `index` value, computed at the top of the kernel."""
@@ -258,9 +264,9 @@ class KernelEmitter:
         key = (str(size), _INDEX)
         if key not in self.pool:
             builder = _PooledBuilder(self.kernel, self.kernel, self.pool)
-            total: SSAValue | None = builder.const(size.constant, _INDEX) if size.constant else None
-            for monomial, c in self._terms(size):
-                argument = self.sizes[monomial]
+            constant, terms = self._terms(size)
+            total: SSAValue | None = builder.const(constant, _INDEX) if constant else None
+            for argument, c in terms:
                 term = argument if c == 1 else builder.mul(argument, builder.const(c, _INDEX))
                 total = term if total is None else builder.add(total, term)
             assert total is not None
@@ -487,9 +493,9 @@ class KernelEmitter:
     def _without_sizes(self, expr: AffineExpr, indices: list[SSAValue]) -> AffineExpr:
         """An expression in which index arguments stand for sizes that only a call knows: they are added to `indices`."""
         if isinstance(expr, AffineConstantExpr) and isinstance(expr.value, Size):
-            total: AffineExpr = AffineConstantExpr(expr.value.constant)
-            for monomial, c in self._terms(expr.value):
-                argument = self.sizes[monomial]
+            constant, terms = self._terms(expr.value)
+            total: AffineExpr = AffineConstantExpr(constant)
+            for argument, c in terms:
                 if argument not in indices:
                     indices.append(argument)
                 total = AffineDimExpr(indices.index(argument)) * c + total
@@ -517,6 +523,18 @@ def _over_used_dims(point: tuple[AffineExpr, ...]) -> tuple[tuple[AffineExpr, ..
 def size_name(number: int) -> str:
     """The name of a size that only a call knows, by its number: `N`, `M`, `K`, `N3` ..."""
     return "NMK"[number] if number < 3 else f"N{number}"
+
+
+def _not_negative(term: Size) -> tuple[int, list[tuple[Any, int]]]:
+    """A term as a number plus multiples of sizes that are not negative, which is what kernels assume of index arguments."""
+    low, high = term.bounds
+    if low >= 0:
+        return 0, [(term, 1)]
+    if low > -inf:
+        return int(low), [(term - int(low), 1)]
+    if high < inf:
+        return int(high), [(int(high) - term, -1)]
+    return 0, [(positive(term), 1), (positive(-1 * term), -1)]
 
 
 def _memref_of(value: SSAValue):
