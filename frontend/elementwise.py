@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.symbolic import Size
+from ..dialects.types import element_type
 from ..errors import DTypeError, ShapeError
 from . import complex_formulas
 from .complex_formulas import FORMULAS
@@ -16,7 +17,7 @@ from .define_by_run.eager import operation
 from .moves import broadcast_tracer, full_like_tracer
 from .promotion import computed, is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
 from .tracer import Tracer
-from .tracing import build, lift, lift_as, lift_operands, operand, token
+from .tracing import build, here, lift, lift_as, lift_operands, operand, token
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -148,3 +149,11 @@ def named(function: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = ufunc.__name__
     function.__doc__ = f"`np.{ufunc.__name__}`, on arrays and traced arrays."
     return operation(function)
+
+
+def bitcast(x: Tracer, dtype: np.dtype[Any]) -> Tracer:
+    """The bits of `x` as another dtype of its width."""
+    if x.dtype == dtype:
+        return x
+    trace, value = here(x)
+    return trace.wrap(trace.builder.bitcast(value, element_type(dtype)))

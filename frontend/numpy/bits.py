@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.types import element_type
 from ...errors import DTypeError
 from ..define_by_run.eager import api
-from ..elementwise import binary, compare, full_like_tracer, prepare, select
+from ..elementwise import binary, bitcast, compare, full_like_tracer, prepare, select
 from ..promotion import BOOL, STORED, canonical, computed
-from ..tracer import Tracer
-from ..tracing import build, here, lift, lift_as
+from ..tracing import build, lift, lift_as
 from .ufuncs import absolute
 
 __all__ = ["bitwise_count", "bitwise_left_shift", "bitwise_right_shift", "left_shift", "nextafter", "right_shift"]
@@ -54,14 +52,6 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
     result = build("stop_gradient", result)
     result.weak = weak
     return result
-
-
-def bitcast(x: Tracer, dtype: np.dtype[Any]) -> Tracer:
-    """The bits of `x` as another dtype of its width."""
-    if x.dtype == dtype:
-        return x
-    trace, value = here(x)
-    return trace.wrap(trace.builder.bitcast(value, element_type(dtype)))
 
 
 @api

@@ -15,7 +15,16 @@ from ..define_by_run.eager import EagerTrace, api, creation
 from ..keys import KeyArray, have_keys
 from ..locations import located
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
-from ..promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, is_integer_dtype, result_type
+from ..promotion import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    canonical,
+    common_dtype,
+    is_complex_dtype,
+    is_integer_dtype,
+    result_type,
+)
 from ..tracer import Tracer
 from ..tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
 from .join import stack
@@ -239,7 +248,7 @@ def linspace(
     on_device(device)
     num = static_int(num, "num")
     if dtype is None:
-        dtype = COMPLEX128 if any(is_complex_dtype(dtype_of(token(operand(z)))) for z in (start, stop)) else FLOAT64
+        dtype = common_dtype([token(operand(start)), token(operand(stop)), token(float(num))])
     y = _linspace(start, stop, num, endpoint, axis, canonical(dtype))
     gaps = num - 1 if endpoint else num
     return (y, divide(subtract(stop, start), gaps if gaps > 0 else math.nan)) if retstep else y

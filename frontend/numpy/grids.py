@@ -94,6 +94,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """`np.geomspace`: numbers whose quotients are equal, between limits of one sign; the limits are exact."""
     start, stop = broadcast_arrays(start, stop)
     is_complex = iscomplexobj(start) or iscomplexobj(stop)
+    wide = canonical(np.complex128 if is_complex else np.float64)
+    start, stop = astype(start, wide), astype(stop, wide)
     phase = sign(start)
     first, last = (start / phase, stop / phase) if is_complex else (absolute(start), absolute(stop))
     y = phase * power(10.0, linspace(log10(first), log10(last), num, endpoint))
@@ -101,7 +103,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     y = where(place == 0, start, y)
     if endpoint and num > 1:
         y = where(place == num - 1, stop, y)
-    return moveaxis(astype(y, canonical((np.complex128 if is_complex else np.float64) if dtype is None else dtype)), 0, axis)
+    return moveaxis(astype(y, wide if dtype is None else canonical(dtype)), 0, axis)
 
 
 # --------------------------------------------------------------------------------------------------------------------

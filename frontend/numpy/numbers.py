@@ -11,12 +11,11 @@ import numpy as np
 from ...errors import DTypeError
 from ..config import config
 from ..define_by_run.eager import api
-from ..elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
+from ..elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, prepare, select
 from ..moves import broadcast_tracer
 from ..promotion import INT32, is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as, lift_float
-from .bits import bitcast
 from .ufuncs import copysign, trunc
 
 __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]

@@ -11,7 +11,7 @@ from ...errors import DTypeError
 from .. import complex_formulas
 from ..config import config
 from ..define_by_run.eager import operation
-from ..elementwise import binary, compare, full_like_tracer, prepare, select, unary
+from ..elementwise import binary, bitcast, compare, full_like_tracer, prepare, select, unary
 from ..promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as, lift_float
@@ -209,14 +209,13 @@ def _copysign(magnitude: Tracer, sign_of: Tracer) -> Tracer:
 
 
 def _signbit(x: Tracer) -> Tracer:
-    # the sign of a zero shows in its reciprocal
-    zero = full_like_tracer(x, 0)
-    return compare("lt", select(compare("eq", x, zero), build("div", full_like_tracer(x, 1), x), x), zero)
+    bits = bitcast(x, np.dtype(f"i{x.dtype.itemsize}")) if x.dtype.kind == "f" else x
+    return compare("lt", bits, full_like_tracer(bits, 0))
 
 
 @operation
 def signbit(x: Any, /) -> Any:
-    """`np.signbit`; the sign of NaN is taken as positive."""
+    """`np.signbit`; NaN has a sign, too."""
     (x,), _, _ = prepare(np.signbit, (x,))
     return _signbit(x)
 

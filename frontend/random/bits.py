@@ -18,10 +18,9 @@ from ...dialects.symbolic import is_at_least
 from ...errors import DTypeError, ShapeError
 from ...runtime.array import as_array
 from ..define_by_run.eager import api, creation
-from ..elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ..elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, select
 from ..keys import KeyArray, takes_keys
 from ..moves import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
-from ..numpy.bits import bitcast
 from ..numpy.create import filled, iota
 from ..numpy.join import stack
 from ..numpy.logic import clip

@@ -179,6 +179,15 @@ def test_integers_that_do_not_fit_are_refused_as_in_numpy(value, dtype):
     assert lnp.asarray(np.array([300]), dtype=np.uint8) == np.asarray(np.array([300]), dtype=np.uint8)
 
 
+def test_integers_that_are_arguments_of_jit_are_converted_as_arrays_are():
+    x = np.array([1, 2, 3], np.uint8)
+    np.testing.assert_array_equal(lm.jit(lambda x, n: x * n)(x, 300), x * np.int64(300).astype(np.uint8))
+    np.testing.assert_array_equal(lm.jit(lambda x, n: x < n)(x, 300), [True] * 3)
+    for function in (lm.jit(lambda x, n: x * n, static_argnums=1), lm.compile(lambda x, n: x * n)):
+        with pytest.raises(OverflowError, match="300"):
+            function(x, 300)
+
+
 def test_operators_and_methods_of_results_follow_the_options():
     def dtypes(x, f):
         made = (
