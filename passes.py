@@ -28,7 +28,7 @@ from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
-from .dialects.host_functions import require_single_blocks
+from .dialects.module_rules import require_single_blocks
 from .errors import ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
 
@@ -62,16 +62,21 @@ def _files() -> Mapping[str, str]:
     return found
 
 
-@cache
 def our_passes() -> Mapping[str, PassInfo]:
     """Every pass of this package by name, read from its file without importing it."""
-    root, found = Path(__file__).parent, {}
-    for name, module in _files().items():
-        text = (root / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
-        if re.search(rf'^    name(?:: [^=\n]+)? = "{re.escape(name)}"', text, re.MULTILINE):
-            doc = ast.get_docstring(ast.parse(text)) or ""
-            found[name] = PassInfo(name, module, doc.partition("\n")[0])
-    return dict(sorted(found.items()))
+    return {name: info for name in sorted(_files()) if (info := _info(name)) is not None}
+
+
+@cache
+def _info(name: str) -> PassInfo | None:
+    """The pass of this package of a name; None if there is none."""
+    module = _files().get(name)
+    if module is None:
+        return None
+    text = (Path(__file__).parent / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8")
+    if not re.search(rf'^    name(?:: [^=\n]+)? = "{re.escape(name)}"', text, re.MULTILINE):
+        return None
+    return PassInfo(name, module, (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0])
 
 
 @cache
@@ -101,7 +106,7 @@ def register_pass(cls: type[ModulePass]) -> type[ModulePass]:
         raise ExtensionError(
             f"register_pass: {cls.__name__} needs a name of words with dashes, as name = 'graph-mine', got {name!r}"
         )
-    if name in our_passes() or name in _xdsl_passes():
+    if _info(name) is not None or name in _xdsl_passes():
         raise ExtensionError(f"register_pass: there is a pass '{name}' already, {cls.__name__} needs another name")
     extensions.add("pass", name, cls.__module__)
     _registered[name] = cls
@@ -131,7 +136,7 @@ def all_names() -> list[str]:
 
 def exists(name: str) -> bool:
     """Whether there is a pass of a name."""
-    return name in our_passes() or name in registered_passes() or name in _xdsl_passes()
+    return _info(name) is not None or name in registered_passes() or name in _xdsl_passes()
 
 
 def find_pass(name: str) -> type[ModulePass]:

@@ -221,7 +221,7 @@ def run_to(
     """
     from xdsl.dialects.builtin import StringAttr
 
-    from .dialects.host_functions import require_single_blocks
+    from .dialects.module_rules import require_single_blocks
     from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
@@ -335,7 +335,7 @@ def _roll(module: ModuleOp) -> None:
 
     They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
     """
-    from .dialects.host_functions import require_single_blocks
+    from .dialects.module_rules import require_single_blocks
 
     require_single_blocks(module)
     first = steps()

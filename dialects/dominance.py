@@ -45,14 +45,14 @@ def verify_module(module: Operation) -> None:
 def errors_in(op: Operation) -> Iterator[InvalidIR]:
     """All errors of an op and the ops in it, in textual order; at most one for each op.
 
-    A module of ops that verify must also be safe to run (`host_functions.py`).
+    A module of ops that verify must also be safe to run (`module_rules.py`).
     """
     valid = True
     for error in _Checker().op(op):
         valid = False
         yield error
     if valid and isinstance(op, ModuleOp):
-        from .host_functions import errors_in_module
+        from .module_rules import errors_in_module
 
         for place, message in errors_in_module(op):
             yield InvalidIR(place, message)

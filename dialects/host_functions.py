@@ -1,18 +1,18 @@
 """What must hold between the ops of a module so that running it touches no memory that it does not own.
 
-An op sees its own types. Whether a view stays inside its arena, whether a launch fits its kernel, and whether functions and
-attributes fit their module is decided here, on modules whose ops verify one by one.
+An op sees its own types. Whether a view stays inside its arena, and whether a launch or a call fits what it names, is decided
+here, on modules whose ops verify one by one; `module_rules.py` asks for each op about memory.
 
     'loop.launch' op passes memref<4xf32> for argument #0 of @scale, which takes memref<64xf32>
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -20,73 +20,36 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
-    UnitAttr,
-    VectorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..errors import CompileError, SizeError, placed
+from ..errors import SizeError
 from . import program
-from .hints import closest
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
-from .loop.structure import MOST_LANES, ONE_VARIANT, KernelOp
+from .loop.structure import KernelOp
 from .symbolic import Size
 from .types import is_complex, part_of, shape_of
 
-KNOWN_ATTRIBUTES = ("lamina.phase", "lamina.target", ONE_VARIANT)
-"""Attributes of modules that the compiler reads."""
-PHASES = ("graph", "optimized", "loop", "scheduled", "program")
-"""The phases that `lamina.phase` may name."""
-
-Complaint = str
 AnySize = int | Size
 """A size: a number, or one that only a call knows."""
+Complaint = str
 Check = Callable[[Any], Iterator[Complaint]]
 
 
-def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
-    """The rules that a module breaks: the op at fault, and a message."""
-    symbols: dict[str, Operation] = {}
-    for op in module.body.block.ops:
-        if isinstance(name := op.properties.get("sym_name"), StringAttr):
-            symbols[name.data] = op
-    yield from _told(module, _module_attributes(module))
-    for op in module.body.block.ops:
-        if isinstance(op, program.FuncOp):
-            yield from _told(op, _function(op))
-        elif isinstance(op, func.FuncOp):
-            yield from _told(op, _graph_function(op))
-        for inner in op.walk():
-            if isinstance(inner, LaunchOp):
-                yield from _told(inner, _launch(inner, symbols))
-            elif isinstance(inner, HostCallOp):
-                yield from _told(inner, _host_call(inner, symbols))
-            elif inner.name in _OPS:
-                yield from _told(inner, _OPS[inner.name](inner))
-            yield from _told(inner, _vectors(inner))
-
-
-def _told(op: Operation, complaints: Iterator[Complaint]) -> Iterator[tuple[Operation, Complaint]]:
-    for complaint in complaints:
-        yield op, f"'{op.name}' op {complaint}"
-        return  # what follows from the first would be told as well
-
-
-def require_single_blocks(module: ModuleOp) -> None:
-    """Refuse functions with branches, which parse and verify, but which no pass of ours lowers.
-
-    Raises:
-        CompileError: at the first block of a function that it branches to.
-    """
-    for op in module.body.block.ops:
-        if isinstance(op, func.FuncOp) and len(op.body.blocks) > 1:
-            rule = "only functions of one block are compiled: write graph.case or graph.while, in kernels loop.if or loop.while"
-            error = CompileError(f"'func.func' op @{op.sym_name.data} has {len(op.body.blocks)} blocks: {rule}")
-            raise placed(error, op.body.blocks[0].last_op or op)
+def complaints(op: Operation, symbols: dict[str, Operation]) -> Iterator[Complaint]:
+    """What is wrong with an op about memory among the symbols of its module."""
+    if isinstance(op, program.FuncOp):
+        yield from _function(op)
+    elif isinstance(op, LaunchOp):
+        yield from _launch(op, symbols)
+    elif isinstance(op, HostCallOp):
+        yield from _host_call(op, symbols)
+    elif op.name in _OPS:
+        yield from _OPS[op.name](op)
 
 
 def effects_of(module: ModuleOp) -> list[CallbackOp]:
@@ -105,38 +68,10 @@ def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
     )
 
 
-# Attributes
-
-
-def _unknown(names: Iterable[str], known: Sequence[str]) -> Iterator[Complaint]:
-    """What is wrong with attributes of our prefix that nothing reads."""
-    for name in names:
-        if name.startswith("lamina.") and name not in known:
-            meant = closest(name, known)
-            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(sorted(known))}"
-            yield f"attribute {name} is not known: {hint}"
-
-
-def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
-    phase, target = module.attributes.get("lamina.phase"), module.attributes.get("lamina.target")
-    yield from _unknown(module.attributes, KNOWN_ATTRIBUTES)
-    if phase is not None and not (isinstance(phase, StringAttr) and phase.data in PHASES):
-        yield f"attribute lamina.phase must be one of {', '.join(PHASES)}, got {phase}"
-    if target is not None and not isinstance(target, StringAttr):
-        yield f"attribute lamina.target must be a string, got {target}"
-
-
 def _function(op: program.FuncOp) -> Iterator[Complaint]:
     module = op.parent_op()
     if op.arena is None and module is not None and module.attributes.get("lamina.phase") == StringAttr("program"):
         yield "needs an arena in a module of phase program"
-
-
-def _graph_function(op: func.FuncOp) -> Iterator[Complaint]:
-    for number, attributes in enumerate(() if op.arg_attrs is None else op.arg_attrs.data):
-        yield from _unknown(attributes.data, ("lamina.donated",))
-        if not isinstance(attributes.data.get("lamina.donated", UnitAttr()), UnitAttr):
-            yield f"attribute lamina.donated of argument #{number} must have no value"
 
 
 # Launches
@@ -419,19 +354,3 @@ _OPS: dict[str, Check] = {
     "memref.cast": _cast,
     "memref.copy": _copy,
 }
-
-
-# Vectors
-
-
-def _vectors(op: Operation) -> Iterator[Complaint]:
-    for result in op.results:
-        if isinstance(result.type, VectorType) and prod(result.type.get_shape()) > MOST_LANES:
-            yield f"makes {result.type}, vectors have at most {MOST_LANES} lanes"
-    positions: Any = op.properties.get("static_position") if op.name in ("vector.extract", "vector.insert") else None
-    if positions is None:
-        return
-    whole = op.operands[0] if op.name == "vector.extract" else op.operands[1]
-    for at, size in zip(positions.get_values(), getattr(whole.type, "get_shape", tuple)(), strict=False):
-        if at != DYNAMIC_INDEX and not 0 <= at < size:
-            yield f"position {at} is outside of {whole.type}"

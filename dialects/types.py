@@ -44,6 +44,9 @@ from .symbolic import Size, expected_size
 DYNAMIC = DYNAMIC_INDEX
 """The size of a `?` dimension in a type."""
 
+MOST_LANES = 4096
+"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
+
 INDICES = (i32, i64)
 """Element types of data-dependent indices."""
 

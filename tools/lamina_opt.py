@@ -14,13 +14,14 @@ import sys
 from collections.abc import Sequence
 
 from ..runtime.garbage import collecting_later
-from .opt.driver import Driver
-from .reading import guarded
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """The command line; the exit status."""
-    with collecting_later():
+    with collecting_later():  # imports, too
+        from .opt.driver import Driver
+        from .reading import guarded
+
         return guarded("lamina-opt", lambda arguments: Driver(arguments).run(), args)
 
 

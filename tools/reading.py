@@ -45,11 +45,9 @@ def parse(ctx: Context, name: str, text: str) -> ModuleOp:
 
 def guarded(tool: str, run: Callable[[Sequence[str] | None], int], args: Sequence[str] | None) -> int:
     """Run a tool: exit status 1 and a diagnostic for what is wrong with its input, 2 for what is wrong with the command."""
-    from ..passes import UnknownPassError
-
     try:
         return run(args)
-    except (UsageError, UnknownPassError) as error:
+    except UsageError as error:
         print(f"{tool}: error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader has seen enough
@@ -58,6 +56,11 @@ def guarded(tool: str, run: Callable[[Sequence[str] | None], int], args: Sequenc
     except KeyboardInterrupt:
         return 130
     except Exception as error:
+        from ..passes import UnknownPassError
+
+        if isinstance(error, UnknownPassError):
+            print(f"{tool}: error: {error}", file=sys.stderr)
+            return 2
         if os.environ.get("LAMINA_DEBUG"):
             raise
         print(render(from_exception(error), sources), file=sys.stderr)

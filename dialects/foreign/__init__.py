@@ -7,15 +7,28 @@
 
 from __future__ import annotations
 
-from . import arithmetic, control, memory, vectors
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+
 from .types import Rule
 
-_RULES: dict[str, Rule] = {**arithmetic.RULES, **vectors.RULES, **memory.RULES, **control.RULES}
+_FILES = {
+    **{"arith": "arithmetic", "math": "arithmetic", "vector": "vectors", "memref": "memory"},
+    **{"func": "control", "cf": "control", "scf": "control"},
+}
+"""The file with the rules of a dialect, loaded when an op of it is met."""
 
 WORDED = frozenset({"func.return"})
 """Ops whose rule stands before xDSL's, which says the same in other words."""
 
 
+@cache
+def _rules(dialect: str) -> Mapping[str, Rule]:
+    file = _FILES.get(dialect)
+    return {} if file is None else import_module(f".{file}", __name__).RULES
+
+
 def rule_of(name: str) -> Rule | None:
     """What to check of ops of a name, besides what xDSL checks."""
-    return _RULES.get(name)
+    return _rules(name.partition(".")[0]).get(name)

@@ -33,12 +33,8 @@ from .subscripts import SubscriptParser, map_attribute, print_bound
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
 """How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
 
-ONE_VARIANT = "lamina.one_variant"
-"""The attribute of a module whose kernels get no code of their own for few iterations."""
 LARGEST_STEP = 1 << 40
 """Of a loop: a step, a size or a factor within it leaves room for arithmetic on indices in 64 bits."""
-MOST_LANES = 4096
-"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
 
 MONOIDS = ("add", "mul", "max", "min", "and", "or", "argmax", "argmin")
 """What a `reduce` loop combines its yielded contributions with; the last two combine (value, index) pairs."""

@@ -1,4 +1,7 @@
-"""The driver of lamina-opt: read inputs, parse, verify, run passes, print; the groups of options do the rest through hooks."""
+"""The driver of lamina-opt: read inputs, parse, verify, run passes, print; the groups of options do the rest through hooks.
+
+What knows IR is imported when there is IR to read: xDSL takes most of the time of a short run, and `--version` needs none.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, from_exception, render
-from ...dialects.context import make_context
-from ...dialects.dominance import errors_in
-from ...dialects.parsing import decode, parse_module
 from ...errors import LaminaError
 from .. import bytecode
 from ..arguments import ArgumentParser, UsageError, add_extension, add_target, read_input, target_option
@@ -22,7 +22,6 @@ from ..reading import sources
 from . import groups
 from .compiling import PHASES, compile_module
 from .formats import in_format, require_format
-from .ir_text import IrText
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -95,6 +94,9 @@ class Driver:
             status = group.answer(self.options)
             if status is not None:
                 return status
+        from ...dialects.context import make_context
+        from .ir_text import IrText
+
         require_format(self.options.format)
         self.target = target_option(self.options)
         self.ctx = make_context(allow_unregistered=self.options.allow_unregistered_dialect)
@@ -105,6 +107,8 @@ class Driver:
 
     def process_file(self) -> int:
         """All inputs of the file; the exit status."""
+        from ...dialects.parsing import decode
+
         self.name, data = read_input(self.options.input_file)
         try:
             text = bytecode.read(data) if data.startswith(bytecode.MAGIC) else decode(data, self.name)
@@ -131,6 +135,9 @@ class Driver:
 
     def process(self, text: str, found: list[Diagnostic]) -> str | bytes | None:
         """One input: its output, or None with the errors added to `found`."""
+        from ...dialects.dominance import errors_in
+        from ...dialects.parsing import parse_module
+
         try:
             with self.phase("Parser"):
                 module = parse_module(self.ctx, text, self.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from typing import Any
@@ -27,21 +27,6 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
 _UNUSED = "unused"
-
-
-def add_options(add: Callable[..., Any]) -> None:
-    """The options that say how IR is printed, wherever it is."""
-    add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="print in generic syntax")
-    add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="print locations")
-    add("--mlir-pretty-debuginfo", action="store_true", help="print locations for people, as file:line:column")
-    add("--mlir-print-local-scope", action="store_true", help="print locations and types where they are used (always so here)")
-    add("--mlir-print-value-users", action="store_true", help="say behind each op who uses its results")
-    add("--mlir-print-skip-regions", action="store_true", help="print {...} for regions")
-    add("--mlir-print-unique-ssa-ids", action="store_true", help="no name of a value is used twice, in no two functions")
-    add("--mlir-use-nameloc-as-prefix", action="store_true", help='call a value as its location does, loc("name")')
-    add("--mlir-elide-elementsattrs-if-larger", type=int, metavar="N", help="leave out constants of more than N elements")
-    add("--mlir-print-elementsattrs-with-hex-if-larger", type=int, metavar="N", help="print those as hexadecimal digits")
-    add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N", help="leave out resources of more than N characters")
 
 
 class IrText:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import UsageError
 from .group import Group
-from .ir_text import add_options
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -46,7 +45,7 @@ class Printing(Group):
         add("--mlir-print-ir-after-failure", action="store_true", help="print the IR after a pass only if it failed")
         add("--mlir-print-ir-module-scope", action="store_true", help="print the whole module also for passes on parts of it")
         add("--mlir-print-ir-tree-dir", metavar="FOLDER", help="print into files of this folder, one for each pass and op")
-        add_options(add)
+        _add_text_options(add)
 
     def start(self, driver: Driver) -> None:
         options = driver.options
@@ -126,3 +125,18 @@ def _names(lists: list[str]) -> set[str]:
 def _symbol(op: Operation) -> str | None:
     name = op.properties.get("sym_name", op.attributes.get("sym_name"))
     return getattr(name, "data", None)
+
+
+def _add_text_options(add: Callable[..., Any]) -> None:
+    """The options that say how IR is printed, wherever it is."""
+    add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="print in generic syntax")
+    add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="print locations")
+    add("--mlir-pretty-debuginfo", action="store_true", help="print locations for people, as file:line:column")
+    add("--mlir-print-local-scope", action="store_true", help="print locations and types where they are used (always so here)")
+    add("--mlir-print-value-users", action="store_true", help="say behind each op who uses its results")
+    add("--mlir-print-skip-regions", action="store_true", help="print {...} for regions")
+    add("--mlir-print-unique-ssa-ids", action="store_true", help="no name of a value is used twice, in no two functions")
+    add("--mlir-use-nameloc-as-prefix", action="store_true", help='call a value as its location does, loc("name")')
+    add("--mlir-elide-elementsattrs-if-larger", type=int, metavar="N", help="leave out constants of more than N elements")
+    add("--mlir-print-elementsattrs-with-hex-if-larger", type=int, metavar="N", help="print those as hexadecimal digits")
+    add("--mlir-elide-resource-strings-if-larger", type=int, metavar="N", help="leave out resources of more than N characters")
