@@ -77,7 +77,7 @@ test: $(VENV)/.test  ## set up, then run what every change needs: pytest without
 
 test-thorough: $(VENV)/.test  ## run the sweeps and whole programs that `test` leaves out (tests/pytest.ini)
 	$(PYTEST) -m "thorough and not slow" tests
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 filecheck/schedule
+	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 --param processes=1 filecheck/schedule
 
 test-all: test test-thorough  ## every test, as CI runs them
 

@@ -1,6 +1,6 @@
 """lit: FileCheck tests of the tools. Run with `make test`, or `.venv/bin/lit filecheck/transforms`.
 
-Python's start-up is most of the time of a test: put several cases into a file.
+The tools of RUN lines are forks of lit's processes (forked.py); `--param processes=1` starts each as a user does.
 """
 
 import os
@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import forked
 from lit_format import QuotedShTest
 
 config.name = "lamina"  # noqa: F821
@@ -33,6 +34,8 @@ config.substitutions += [  # noqa: F821
     (r"(?<![\w./-])filecheck(?![\w./-])", f"{PYTHON} -m filecheck"),
     (r"(?<![\w./-])mlir-opt(?![\w./-])", shlex.quote(MLIR_OPT[0]) if MLIR_OPT else "mlir-opt"),
 ]
+if not lit_config.params.get("processes"):  # noqa: F821
+    forked.install()
 # the files of schedule primitives execute what they check where lit is told so: make test-thorough
 config.substitutions.append(("%validate", "--validate-each" if lit_config.params.get("validate") else ""))  # noqa: F821
 config.environment["LAMINA_FALLBACKS"] = "error"  # noqa: F821
