@@ -46,7 +46,8 @@ def _windows(d: Draw) -> tuple[list[int], list[int], list[int], list[bool], tupl
 
 def _check_slice(d: Draw, drawn: str) -> None:
     shape, starts, sizes, from_end, place = _windows(d)
-    first = [np.asarray(k) for k in starts] if d.one(True, False) else np.array(starts)
+    is_refused = any(k < 0 and not counted for k, counted in zip(starts, from_end, strict=True))  # of numbers, as in jax
+    first = [np.asarray(k) for k in starts] if d.one(True, False) or is_refused else np.array(starts)
 
     def ours(x: Any) -> Any:
         return lm.lax.dynamic_slice(x, first, sizes, allow_negative_indices=from_end)
