@@ -14,10 +14,11 @@ from ..elementwise import broadcast_shapes
 from ..moves import broadcast_tracer, static_int
 from ..numpy.complex import conj
 from ..numpy.contract import matmul
-from ..numpy.create import counting, eye, zeros
+from ..numpy.create import counting, eye, zeros, zeros_like
 from ..numpy.index import take
 from ..numpy.join import concatenate
 from ..numpy.shape import matrix_transpose
+from ..promotion import is_complex_dtype
 from ..tracer import Tracer
 from ..tracing import lift
 from .factors import expm, svd
@@ -54,8 +55,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
            [2, 1],
            [3, 2]])
     """
-    column = _row(c, "toeplitz()", stacked=True)
-    row = conj(column) if r is None else _row(r, "toeplitz()", stacked=True)
+    column = _row(c, "toeplitz()", 0, stacked=True)
+    mirrored = conj(column) if is_complex_dtype(column.dtype) else column
+    row = mirrored if r is None else _row(r, "toeplitz()", 0, stacked=True)
     m, n = column.shape[-1], row.shape[-1]
     stack = broadcast_shapes([column.shape[:-1], row.shape[:-1]])
     column, row = broadcast_tracer(column, (*stack, m)), broadcast_tracer(row, (*stack, n))
@@ -72,8 +74,8 @@ def hankel(c: Any, r: Any = None) -> Any:
            [2, 3, 0],
            [3, 0, 0]])
     """
-    column = _row(c, "hankel()")
-    row = column * 0 if r is None else _row(r, "hankel()")
+    column = _row(c, "hankel()", 0)
+    row = zeros_like(column) if r is None else _row(r, "hankel()", 0)
     m, n = column.shape[0], row.shape[0]
     return take(concatenate([column, row[1:]]), counting(m)[:, None] + counting(n))
 
@@ -88,7 +90,7 @@ def circulant(c: Any) -> Any:
            [2, 1, 3],
            [3, 2, 1]])
     """
-    column = _row(c, "circulant()", stacked=True)
+    column = _row(c, "circulant()", 0, stacked=True)
     n = column.shape[-1]
     return take(column, (counting(n)[:, None] - counting(n)) % n, -1)
 

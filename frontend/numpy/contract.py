@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ..define_by_run.eager import api, operation
 from ..elementwise import broadcast_shapes, full_like_tracer
 from ..moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
-from ..promotion import BOOL, INT32, canonical, result_type
+from ..promotion import BOOL, INT32, canonical, is_complex_dtype, result_type
 from ..tracer import Tracer
 from ..tracing import build, lift, lift_as, lift_operands, operand, token
 from .complex import conjugate
@@ -126,7 +126,12 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
     """`np.vecdot`: along an axis, the others broadcast; complex numbers of the first array are conjugated."""
     x1, x2 = (moveaxis(_of_dims(x, 1, "vecdot"), axis, -1) for x in (x1, x2))
     _paired(x1, x2, x1.ndim - 1, x2.ndim - 1, "vecdot")
-    return einsum("...i,...i->...", conjugate(x1), x2, preferred_element_type=preferred_element_type)
+    return einsum("...i,...i->...", _conjugate(x1), x2, preferred_element_type=preferred_element_type)
+
+
+def _conjugate(x: Tracer) -> Any:
+    """The conjugate; of what is not complex the same, bools as well, of which NumPy's `conjugate` makes int8."""
+    return conjugate(x) if is_complex_dtype(x.dtype) else x
 
 
 def _of_dims(x: Any, least: int, what: str) -> Tracer:
@@ -149,7 +154,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     """`np.vecmat`; complex numbers of the vector are conjugated."""
     x1, x2 = _of_dims(x1, 1, "vecmat"), _of_dims(x2, 2, "vecmat")
     _paired(x1, x2, x1.ndim - 1, x2.ndim - 2, "vecmat")
-    return einsum("...i,...ij->...j", conjugate(x1), x2)
+    return einsum("...i,...ij->...j", _conjugate(x1), x2)
 
 
 @operation

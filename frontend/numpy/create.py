@@ -218,8 +218,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
 @creation
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int, dtype: np.dtype[Any]) -> Any:
     work = np.result_type(FLOAT64, dtype) if is_complex_dtype(dtype) else FLOAT64
-    low, high = lift_as(start, work), lift_as(stop, work)
-    low, high = low[None], high[None]
+    low, high = (lift(end)[None] for end in broadcast_arrays(lift_as(start, work), lift_as(stop, work)))
     step = (high - low) / float(max(num - 1 if endpoint else num, 1))
     index = iota((num,), 0, FLOAT64).reshape((num,) + (1,) * (low.ndim - 1))
     y = low + index * step

@@ -12,7 +12,7 @@ from ...errors import DTypeError, ShapeError, TracingError
 from ..define_by_run.eager import api
 from ..linalg.factors import eigvals
 from ..moves import normalize_axis, slice_axis, static_int
-from ..promotion import is_integer_dtype
+from ..promotion import BOOL, is_integer_dtype
 from ..tracing import concrete_array, lift, lift_as, lift_float
 from .at import At
 from .bits import left_shift, nextafter, require_computed, right_shift
@@ -91,7 +91,7 @@ def spacing(x: Any, /) -> Any:
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """`np.unwrap`: jumps of more than half a period (or `discont`) along an axis made shorter by whole periods."""
     x = lift(p)
-    if is_integer_dtype(x.dtype) and isinstance(period, float):
+    if x.dtype == BOOL or (is_integer_dtype(x.dtype) and isinstance(period, float)):
         x = lift_as(x, np.dtype(float))
     dim = normalize_axis(axis, x.ndim)
     if x.shape[dim] < 2:

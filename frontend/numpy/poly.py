@@ -25,7 +25,7 @@ from .reduce import sum as sum_of
 from .scan import cumprod
 from .shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
 from .sort import argsort, searchsorted
-from .ufuncs import absolute, not_equal, sqrt
+from .ufuncs import absolute, maximum, not_equal, sqrt
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "polyadd", "polyder", "polyint",
@@ -79,7 +79,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """`np.polymul`; leading zeros stay, as in jax, unless `trim_leading_zeros` leaves out those of operands that are known."""
     first, second = (trimmed(x) if trim_leading_zeros else lift(x) for x in (a1, a2))
-    return convolve(atleast_1d(first), atleast_1d(second))
+    zero = lift_as(0, result_type([first.dtype, second.dtype]))  # what a polynomial of no coefficients is
+    return convolve(*(atleast_1d(x if x.size else zero) for x in (first, second)))
 
 
 def trimmed(p: Any) -> Any:
@@ -104,9 +105,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @api
 def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
-    """`np.polyint`: the `m`-th antiderivative, with integration constants `k` (one, or one each), in float64."""
-    x = lift_as(p, FLOAT64)
-    times = static_int(m, "m")
+    """`np.polyint`: the `m`-th antiderivative, with integration constants `k` (one, or one each), in float64 or complex128."""
+    x, times = lift(p), static_int(m, "m")
+    if times == 0:
+        return x
+    x = lift_as(x, result_type([x.dtype, FLOAT64]))
     constants = broadcast_tracer(lift_as(k, x.dtype), (times,))
     for j in range(times):
         x = concatenate([x / arange(x.size, 0, -1, dtype=x.dtype), constants[j : j + 1]])
@@ -291,11 +294,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         steps = dx
     else:
         points = lift(x)
-        steps = diff(points, axis=dim) if points.ndim == y.ndim else diff(points)
+        steps = diff(points, axis=0 if points.ndim == 1 else axis)
         if points.ndim == 1:
             steps = steps.reshape([-1 if k == dim else 1 for k in range(y.ndim)])
     means = (slice_axis(y, dim, min(1, n), n) + slice_axis(y, dim, 0, max(n - 1, 0))) / 2.0
-    return sum_of(steps * means, dim)
+    return sum_of(steps * means, axis)  # of the product, which may have more dims than y
 
 
 @api
@@ -371,6 +374,7 @@ def cov(
         off = x - expand_dims(average(x, 1, weights), 1)
         right = off * weights
         count = total - less if aweights is None else total - less * sum_of(weights * lift_as(aweights, wanted)) / total
+    count = maximum(real(count), 0)  # NaN, as in NumPy, where nothing is left to divide by
     c = matmul(off, conjugate(transpose(right))) / count
     return c.reshape(()) if c.shape == (1, 1) else c
 

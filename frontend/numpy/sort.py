@@ -28,9 +28,9 @@ from ..moves import (
     static_int,
     transpose_tracer,
 )
-from ..promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
+from ..promotion import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from ..tracer import Tracer
-from ..tracing import build, concrete_array, lift, lift_as, lift_float, several
+from ..tracing import build, concrete_array, is_traced, lift, lift_as, lift_float, several
 from .create import full, linspace
 from .index import take_along_axis
 from .reduce import any as any_of
@@ -221,8 +221,9 @@ def _quantile(
     n = math.prod([x.shape[d] for d in axes])
     if isinstance(n, Size):
         require_at_least(n, 1)
-    elif n == 0:
-        raise ShapeError("a quantile of no elements has no value")
+    shape = (*q.shape, *(tuple(1 if d in axes else m for d, m in enumerate(x.shape)) if keepdims else others))
+    if not isinstance(n, Size) and n == 0:
+        return full(shape, np.nan, result_type([q.dtype, x.dtype]))
     rows = reshape_tracer(transpose_tracer(x, [*kept, *axes]), (*others, n))
     shares = None
     if method == _BY_SHARE:
@@ -245,8 +246,7 @@ def _quantile(
         has_nan = broadcast_tracer(compare("ne", greatest, greatest), found.shape)
         found = select(has_nan, full_like_tracer(found, np.nan), found)
     found = transpose_tracer(found, [found.ndim - 1, *range(found.ndim - 1)])
-    shape = tuple(1 if d in axes else m for d, m in enumerate(x.shape)) if keepdims else others
-    return reshape_tracer(found, (*q.shape, *shape))
+    return reshape_tracer(found, shape)
 
 
 def _weights(weights: Any, x: Tracer, axes: Sequence[int], dtype: np.dtype[Any]) -> Tracer:
@@ -451,9 +451,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         raise ShapeError("bincount has a result whose size depends on values: give length=")
     if length is None:
         known = np.asarray(x)
-        length = max(int(minlength), int(known.max(initial=-1)) + 1)
+        length = max(int(minlength), int(known.max()) + 1 if known.size else 0)
     values = lift(x)
-    if not is_integer_dtype(values.dtype) or values.ndim != 1:
+    if not (is_integer_dtype(values.dtype) or values.dtype == BOOL) or values.ndim != 1:
         raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
     places = _at_least_zero(lift_as(values, INT64))
     if weights is None:
@@ -471,7 +471,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         given = None if range is None else (float(range[0]), float(range[1]))
         bins = len(np.histogram_bin_edges(concrete_array(a), bins, given)) - 1
     if not isinstance(bins, int | np.integer):
-        return lift(bins)
+        edges = lift(bins)
+        if edges.ndim != 1 or (not is_traced((bins,)) and (np.diff(concrete_array(bins)) < 0).any()):
+            raise ShapeError("edges of bins are one dim of numbers that do not fall")
+        return edges
+    if bins < 1:
+        raise ShapeError(f"a number of bins must be at least 1, got {bins}")
     x = lift(a)
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
     if range is None:
@@ -489,6 +494,8 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     edges = histogram_bin_edges(a, bins, range)
     x = lift(a)
     x, n = reshape_tracer(x, (x.size,)), edges.shape[0] - 1
+    if not isinstance(n, Size) and n < 0:  # no edges: no bins
+        return full((0,), 0, INT64), edges
     place = searchsorted(edges, x, "right") - 1
     last = broadcast_tracer(slice_axis(edges, 0, n, n + 1), x.shape)
     place = select(x == last, full_like_tracer(place, n - 1), place)

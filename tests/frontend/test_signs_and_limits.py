@@ -50,3 +50,28 @@ def test_limits_that_are_stored_or_narrow():
     assert lnp.linspace(np.float32(0), 1.0, 3, dtype=np.float64).dtype == np.float64
     with lm.config(x64=False):
         assert lnp.linspace(0, 1, 3).dtype == np.float32
+
+
+def test_limits_of_different_shapes():
+    rng = np.random.default_rng(0)
+    for start, stop in (((), (3,)), ((3,), ()), ((2, 1), (3,)), ((3,), (2, 3))):
+        a, b = rng.uniform(1, 2, start), rng.uniform(2, 3, stop)
+        for axis in (0, -1):
+            np.testing.assert_allclose(lnp.linspace(a, b, 5, axis=axis), np.linspace(a, b, 5, axis=axis), rtol=1e-14)
+        np.testing.assert_allclose(lm.jit(lambda a, b: lnp.logspace(a, b, 5))(a, b), np.logspace(a, b, 5), rtol=1e-13)
+
+
+TRAPEZOIDS = [
+    ((3,), (4, 3), -1), ((4, 3), (4, 3), 0), ((4, 3), (3,), -1), ((4, 3), (4,), 0),
+    ((3,), (2, 4, 3), -1), ((2, 4, 3), (4, 3), -1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "points", "axis"), TRAPEZOIDS)
+def test_integrals_over_points_of_other_ranks(values: Any, points: Any, axis: int):
+    rng = np.random.default_rng(0)
+    y, x = rng.random(values), rng.random(points)
+    np.testing.assert_allclose(lnp.trapezoid(y, x, axis=axis), np.trapezoid(y, x, axis=axis), rtol=1e-14)
+    np.testing.assert_allclose(
+        lm.jit(lambda y, x: lnp.trapezoid(y, x, axis=axis))(y, x), np.trapezoid(y, x, axis=axis), rtol=1e-14
+    )
