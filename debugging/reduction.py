@@ -338,7 +338,7 @@ def remove_dead(module: ModuleOp) -> None:
     while changed:
         changed = False
         for op in _backwards(module):
-            pure = op.name.startswith(("graph.", "arith.", "math.", "vector.", "loop.load", "loop.gather"))
+            pure = op.name.startswith(("graph.", "arith.", "math.", "scalar.", "vector.", "loop.load", "loop.gather"))
             if pure and op.results and op.parent is not None and all(r.first_use is None for r in op.results):
                 if op.name in ("graph.print", "graph.assert", "graph.callback"):
                     continue

@@ -12,8 +12,13 @@ from xdsl.ir import Dialect
 from .. import extensions
 from . import printing, vocabulary
 
-OURS = {"graph": "Graph", "loop": "Loop", "program": "Program"}
-"""Our dialects: the folder or file under `dialects/` and the `Dialect` object it holds."""
+OURS = {
+    "graph": ("graph", "Graph"),
+    "loop": ("loop", "Loop"),
+    "program": ("program", "Program"),
+    "scalar": ("scalar_ops", "Scalar"),
+}
+"""Our dialects: the folder or file under `dialects/` and the `Dialect` object that it holds."""
 
 
 def _ours(folder: str, name: str) -> Callable[[], Dialect]:
@@ -34,8 +39,8 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     ctx.register_dialect("arith", vocabulary.arith_dialect)
     ctx.register_dialect("math", vocabulary.math_dialect)
     ctx.register_dialect("vector", vocabulary.vector_dialect)
-    for folder, name in OURS.items():
-        ctx.register_dialect(folder, _ours(folder, name))
+    for dialect, (file, name) in OURS.items():
+        ctx.register_dialect(dialect, _ours(file, name))
     if extensions.extensions():
         from .graph.registered import dialects
 

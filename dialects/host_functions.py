@@ -350,6 +350,7 @@ def _copy(op: memref.CopyOp) -> Iterator[Complaint]:
 _OPS: dict[str, Check] = {
     "memref.view": _view,
     "memref.reinterpret_cast": _reinterpret,
+    "program.reinterpret_cast": _reinterpret,
     "memref.subview": _subview,
     "memref.cast": _cast,
     "memref.copy": _copy,

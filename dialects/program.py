@@ -39,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import ShapeError
 from .assembly import pairs_attribute, pairs_of
 from .loop.shapes import NumberedShape, given_shapes, parse_shapes, print_shapes, shapes_attribute
+from .program_views import GetGlobalOp, ReinterpretCastOp
 from .size_lists import SizesAttr
 from .sizes import Bindings, Dim, dims_of
 from .symbolic import Size
@@ -454,4 +455,4 @@ def _numbers(*numbers: int) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(i64, numbers)
 
 
-Program = Dialect("program", [FuncOp], [])
+Program = Dialect("program", [FuncOp, GetGlobalOp, ReinterpretCastOp], [])

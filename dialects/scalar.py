@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
-from .dot_words import DotWordsOp
+from .scalar_ops import DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op
 from .types import (
     Kind,
     bf16,
@@ -86,9 +86,9 @@ _UNARY: dict[str, type[Operation]] = {
     "tanh": math.TanhOp,
     "erf": math.ErfOp,
     "erfc": vocabulary.ErfcOp,
-    "expm1_slope": vocabulary.Expm1SlopeOp,
-    "gauss": vocabulary.GaussOp,
-    "sech2": vocabulary.Sech2Op,
+    "expm1_slope": Expm1SlopeOp,
+    "gauss": GaussOp,
+    "sech2": Sech2Op,
 }
 
 _COUNTS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}

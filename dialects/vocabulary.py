@@ -286,42 +286,6 @@ class ErfcOp(FloatFunctionOp):
 
 
 @irdl_op_definition
-class Expm1SlopeOp(FloatFunctionOp):
-    """The exponential, by the instructions of `math.expm1`.
-
-    ```mlir
-    %r = math.expm1_slope %x : f32
-    ```
-    """
-
-    name = "math.expm1_slope"
-
-
-@irdl_op_definition
-class GaussOp(FloatFunctionOp):
-    """`exp(-x * x)`, of the exact square.
-
-    ```mlir
-    %r = math.gauss %x : f32
-    ```
-    """
-
-    name = "math.gauss"
-
-
-@irdl_op_definition
-class Sech2Op(FloatFunctionOp):
-    """The square of the hyperbolic secant.
-
-    ```mlir
-    %r = math.sech2 %x : f32
-    ```
-    """
-
-    name = "math.sech2"
-
-
-@irdl_op_definition
 class StepOp(IRDLOperation):
     """The vector 0, 1, 2, ...
 
@@ -352,17 +316,15 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    from .dot_words import DotWordsOp
-
     casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, IndexCastOp]
-    return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp, DotWordsOp])
+    return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp])
 
 
 def math_dialect() -> Dialect:
     """xDSL's `math` with the op above."""
     from xdsl.dialects.math import Math
 
-    return _replaced(Math, [ErfcOp, Expm1SlopeOp, GaussOp, Sech2Op])
+    return _replaced(Math, [ErfcOp])
 
 
 def vector_dialect() -> Dialect:

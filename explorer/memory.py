@@ -115,7 +115,7 @@ def _timeline(function: FuncOp, kernels: dict[str, KernelOp]) -> Timeline:
 
 
 def _is_view(op: Operation) -> bool:
-    return bool(op.results) and op.name.startswith("memref.") and op.name != "memref.get_global" and bool(op.operands)
+    return bool(op.results) and op.name.startswith(("memref.", "program.")) and bool(op.operands)
 
 
 def _lifetime(view: memref.ViewOp, at: list[int], steps: list[str]) -> Lifetime:

@@ -37,6 +37,7 @@ from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
+from ..dialects.program_views import GetGlobalOp
 from ..dialects.symbolic import Size, symbols_of
 from ..dialects.types import element_of, has_symbols, shape_of
 from ..errors import CompileError, LaminaError, about
@@ -303,7 +304,7 @@ class _FunctionConverter(HostBuffers):
                 }
             )
         )
-        get = memref.GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)})
+        get = GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)})
         self.buffers[op.results[0]] = self.insert(get, op).results[0]
         if (target := self.destinations.get(op.results[0])) is not None:
             self.insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)

@@ -21,6 +21,7 @@ from ..codegen.targets.base import LINE_BYTES
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
+from ..dialects.scalar_ops import is_function
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
 from .analysis.conditions import known_at
 from .analysis.facts import kept
@@ -228,7 +229,7 @@ class _Wide:
 
     def _registers(self, native: int, count: int) -> int:
         """Registers of a vector of a loop of `count` iterations."""
-        functions = sum(op.name.startswith("math.") and op.name not in _INSTRUCTIONS for op in walk(self.loop.body.block))
+        functions = sum(is_function(op) and op.name not in _INSTRUCTIONS for op in walk(self.loop.body.block))
         has_chains = self.loop.kind.data == "reduce" or holds(self.loop.body.block, ForOp)
         few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
         registers = _CHAINS if has_chains and not functions else 1 if few else 2

@@ -25,7 +25,13 @@ from .analysis.nests import walk
 Pairs = Sequence[tuple[int, int]]
 """Argument numbers (result, operand) of a kernel that may be one buffer."""
 
-WHOLE_VIEWS = ("memref.cast", "memref.collapse_shape", "memref.expand_shape", "memref.reinterpret_cast")
+WHOLE_VIEWS = (
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.reinterpret_cast",
+    "program.reinterpret_cast",
+)
 """Ops that may show a buffer under another shape; a `reinterpret_cast` may also show a part."""
 
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.loop.structure import segment_sizes
+from ..dialects.program_views import ReinterpretCastOp
 from ..dialects.symbolic import Size
 from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type
@@ -72,9 +73,9 @@ class HostBuffers:
         strides = [1] * len(shape)
         for k in range(len(shape) - 2, -1, -1):
             strides[k] = strides[k + 1] * shape[k + 1]
-        view = memref.ReinterpretCastOp.from_dynamic(
+        view = ReinterpretCastOp.of(
             buffer,
-            [offset],
+            offset,
             [self.size(size, origin) for size in shape],
             [self.size(stride, origin) for stride in strides],
             memref_of(like),

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import Float64Type, VectorType
 from xdsl.ir import Operation
 
 from ..codegen.targets import Target
+from ..dialects.scalar_ops import is_function
 
 CHEAP_MATH = frozenset(("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign"))
 """Functions that are an instruction or two."""
@@ -34,7 +35,7 @@ def weight(op: Operation, target: Target | None = None) -> float:
     fixed = _FIXED.get(op.name)
     if fixed is not None:
         return fixed
-    kind = _KINDS.get(op.name) or ("exp" if op.name.startswith("math.") else None)
+    kind = _KINDS.get(op.name) or ("exp" if is_function(op) else None)
     if kind is None:
         return 1.0
     if target is None:

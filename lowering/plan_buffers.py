@@ -56,6 +56,7 @@ _VIEWS = (
     "memref.reinterpret_cast",
     "memref.subview",
     "memref.view",
+    "program.reinterpret_cast",
 )
 
 

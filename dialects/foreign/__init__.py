@@ -14,7 +14,7 @@ from importlib import import_module
 from .types import Rule
 
 _FILES = {
-    **{"arith": "arithmetic", "math": "arithmetic", "vector": "vectors", "memref": "memory"},
+    **{"arith": "arithmetic", "math": "arithmetic", "vector": "vectors", "memref": "memory", "program": "memory"},
     **{"func": "control", "cf": "control", "scf": "control"},
 }
 """The file with the rules of a dialect, loaded when an op of it is met."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, MemRefType, NoneAttr, UnrankedMemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, UnrankedMemRefType
 from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
@@ -125,11 +125,7 @@ def _reinterpret(op: Any) -> Iterator[str]:
     result = op.results[0].type
     offsets, sizes, strides = map(_numbers, (op.static_offsets, op.static_sizes, op.static_strides))
     source, to = op.source.type.element_type, result.element_type
-    # ours: complex numbers as pairs, and pairs as complex numbers
-    pairs = (isinstance(source, ComplexType) and source.element_type == to) or (
-        isinstance(to, ComplexType) and to.element_type == source
-    )
-    if source != to and not pairs:
+    if source != to:
         yield f"different element types specified for source type {op.source.type} and result memref type {result}"
     if len(offsets) != 1:
         yield f"expected 1 offset values, got {len(offsets)}"
@@ -146,8 +142,7 @@ def _reinterpret(op: Any) -> Iterator[str]:
     if layout is None:
         yield f"expected result type to have strided layout but found '{result}'"
         return
-    is_contiguous = isinstance(result.layout, NoneAttr)  # ours: buffers of host functions are pointers to their first element
-    if layout[1] is not None and layout[1] != offsets[0] and not is_contiguous:
+    if layout[1] is not None and layout[1] != offsets[0]:
         yield f"expected result type with offset = {'dynamic' if offsets[0] is None else offsets[0]} instead of {layout[1]}"
     for dim, (said, stride) in enumerate(zip(layout[0], strides, strict=True)):
         if said is not None and said != stride:
@@ -174,5 +169,6 @@ RULES: dict[str, Rule] = {
     "memref.subview": _subview,
     "memref.reinterpret_cast": _reinterpret,
     "memref.get_global": _get_global,
+    "program.get_global": _get_global,
     **reshapes.RULES,
 }

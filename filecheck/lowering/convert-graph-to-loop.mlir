@@ -85,7 +85,7 @@ func.func @bias(%x: tensor<2x3x4xf32>, %b: tensor<4xf32>) -> tensor<2x3x4xf32> {
 
 /// A reshape is a view, and a padded tensor two nests: the fill, then the copy.
 // CHECK-LABEL: program.func @moved
-//       CHECK:   memref.reinterpret_cast
+//       CHECK:   program.reinterpret_cast
 //       CHECK: loop.kernel @pad
 //       CHECK:   loop.for parallel %i = 0 to 7 {
 //       CHECK:   loop.for parallel %j = 0 to 4 {
@@ -157,7 +157,7 @@ func.func @no_stack(%x: tensor<8x2xf32>, %y: tensor<8x1xf32>) -> tensor<8x3xf32>
 
 /// A call is given rows of an array where they are; what has gaps is copied.
 // CHECK-LABEL: program.func @given_rows
-//       CHECK:   %[[ROW:.+]] = memref.reinterpret_cast %x to offset: [8], sizes: [1, 4], strides: [4, 1]
+//       CHECK:   %[[ROW:.+]] = program.reinterpret_cast %x to offset: [8], sizes: [1, 4], strides: [4, 1]
 //       CHECK:   loop.call @one_row read(%[[ROW]])
 //       CHECK:   %[[COPY:.+]] = memref.alloc() : memref<1x4xf32>
 //       CHECK:   loop.launch @{{.*}}(%x, %[[COPY]])
@@ -178,9 +178,9 @@ func.func @given_rows(%x: tensor<3x8xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>)
 
 /// What is computed for a concat along the outermost dim alone is stored where it is to be.
 // CHECK-LABEL: program.func @joined
-//       CHECK:   %[[TOP:.+]] = memref.reinterpret_cast %result to offset: [0], sizes: [2, 8], strides: [8, 1]
+//       CHECK:   %[[TOP:.+]] = program.reinterpret_cast %result to offset: [0], sizes: [2, 8], strides: [8, 1]
 //  CHECK-NEXT:   loop.launch @dot(%x, %w, %[[TOP]])
-//  CHECK-NEXT:   %[[BOTTOM:.+]] = memref.reinterpret_cast %result to offset: [16], sizes: [3, 8], strides: [8, 1]
+//  CHECK-NEXT:   %[[BOTTOM:.+]] = program.reinterpret_cast %result to offset: [16], sizes: [3, 8], strides: [8, 1]
 //  CHECK-NEXT:   loop.launch @dot_1(%y, %w, %[[BOTTOM]])
 //  CHECK-NEXT: }
 func.func @joined(%x: tensor<2x4xf32>, %y: tensor<3x4xf32>, %w: tensor<4x8xf32>) -> tensor<5x8xf32> {

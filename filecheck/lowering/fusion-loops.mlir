@@ -144,8 +144,8 @@ func.func @stored_sum(%x: tensor<6x8xf32>) -> tensor<6xf32> {
 
 /// Operands and results under another shape are views of their buffers.
 // CHECK-LABEL: program.func @other_shapes
-//       CHECK:   memref.reinterpret_cast %x
-//       CHECK:   memref.reinterpret_cast %result
+//       CHECK:   program.reinterpret_cast %x
+//       CHECK:   program.reinterpret_cast %result
 //       CHECK: loop.kernel @exp(%a: memref<12xf32>, %out: memref<12xf32>)
 func.func @other_shapes(%x: tensor<3x4xf32>) -> tensor<2x6xf32> {
   %0 = graph.fusion (%a = %x : tensor<3x4xf32> as tensor<12xf32>) -> tensor<2x6xf32> {
@@ -182,7 +182,7 @@ func.func @two_kernels(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>
 
 /// Also beside operands of sizes that only a call knows.
 // CHECK-LABEL: program.func @other_shape_and_open_size
-//       CHECK:   %[[VIEW:.+]] = memref.reinterpret_cast %s
+//       CHECK:   %[[VIEW:.+]] = program.reinterpret_cast %s
 //       CHECK:   loop.launch @mul(%x, %[[VIEW]], %result, %N)
 func.func @other_shape_and_open_size(%x: tensor<?x2xf32>, %s: tensor<2x1xf32>) -> tensor<?x2xf32> {
   %0 = graph.fusion (%a = %x : tensor<?x2xf32>, %b = %s : tensor<2x1xf32> as tensor<2xf32>) -> tensor<?x2xf32> {

@@ -13,7 +13,7 @@
 /// Their dims are collapsed: the sizes of the buffers that the kernel sees follow from that of the rows.
 // LOOP-LABEL: program.func @pointwise(%x: memref<?x64xf32>, %z: memref<?x64xf32>) -> (%result: memref<?x64xf32>)
 //  LOOP-SAME:   sizes(%N: index, %M: index) shapes(%x[%N, 64], %z[%N, 64], %result[%N, 64]) meant <"N", "64 * N"> {
-//  LOOP-NEXT:   %[[X:.+]] = memref.reinterpret_cast %x to offset: [0], sizes: [%M], strides: [1] : memref<?x64xf32> to memref<?xf32>
+//  LOOP-NEXT:   %[[X:.+]] = program.reinterpret_cast %x to offset: [0], sizes: [%M], strides: [1] : memref<?x64xf32> to memref<?xf32>
 //       LOOP:   loop.launch @[[TANH:.+]](%[[X]], %{{.+}}, %{{.+}}, %N)
 //  LOOP-NEXT: }
 func.func @pointwise(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>) -> tensor<?x64xf32> {

@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import IfOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import i1, is_float
 from .scope import Scope, discard, words
 from .source import MISSING
@@ -257,4 +258,4 @@ def _pairs(node: ast.Compare) -> ast.BoolOp:
 
 def _plain(block: Block) -> bool:
     """Whether the ops of a block may run unasked: they compute, but do not access memory."""
-    return all(op.name.startswith(("arith.", "math.")) for op in block.ops)
+    return all(is_arithmetic(op) for op in block.ops)

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, YieldOp
+from ...dialects.scalar_ops import is_arithmetic
 from .affine import Affine, forms
 from .nests import walk
 
@@ -93,7 +94,7 @@ class _Reader:
             return self._access(op)
         if not any(value in self.left for value in op.operands):
             self.masks.update(op.results if isinstance(op, arith.AndIOp) and not self.masks.isdisjoint(op.operands) else ())
-            return isinstance(op, PrefetchOp | YieldOp | BroadcastOp) or op.name.startswith(("arith.", "math."))
+            return isinstance(op, PrefetchOp | YieldOp | BroadcastOp) or is_arithmetic(op)
         if isinstance(op, CreateMaskOp):
             is_end = [self.left.get(value) for value in op.operands] in [[form] for form in self._ends()]
             self.masks.update(op.results if is_end else ())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import is_float, scalar_of
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}
@@ -59,7 +60,7 @@ def _of_loop(loop: ForOp, env: Mapping[SSAValue, int]) -> float:
 
 
 def _flops(op: Operation) -> float:
-    if not op.results or not is_float(scalar_of(op.results[0].type)) or not op.name.startswith(("arith.", "math.")):
+    if not op.results or not is_float(scalar_of(op.results[0].type)) or not is_arithmetic(op):
         return 0.0
     if op.name in _MOVES:
         return 0.0

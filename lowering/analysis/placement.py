@@ -25,6 +25,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
+from ...dialects.scalar_ops import is_arithmetic
 from .columns import find_columns
 from .nests import around, kernel_of, name_of, only_loop_in, ops_in, statements, walk
 from .parallel import most_trips
@@ -143,7 +144,7 @@ def _repeats(op: Operation, own: set[SSAValue]) -> bool:
         return op.buffer in own
     if isinstance(op, AllocOp | LoadOp | PrefetchOp | ForOp | IfOp | YieldOp):
         return True
-    return op.name.startswith(("arith.", "math.", "vector."))
+    return is_arithmetic(op) or op.name.startswith("vector.")
 
 
 def _may_alias(inner: ForOp, written: set[SSAValue]) -> set[SSAValue]:

@@ -11,6 +11,7 @@ from xdsl.traits import Pure
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
+from ...dialects.scalar_ops import is_arithmetic
 from .accesses import Access, accesses
 from .affine import Affine, forms
 from .dependence import Conflict, find_conflict
@@ -83,7 +84,7 @@ def _pure(op: Operation, outer: Operation) -> bool:
         return isinstance(op.buffer.owner, AllocOp) and _is_in(op.buffer.owner, outer)
     if isinstance(op, ForOp | IfOp | WhileOp | YieldOp | LoadOp | GatherOp | PrefetchOp | AllocOp):
         return True
-    return op.name.startswith(("arith.", "math.", "vector.")) or op.has_trait(Pure)
+    return is_arithmetic(op) or op.name.startswith("vector.") or op.has_trait(Pure)
 
 
 def _is_in(op: Operation, outer: Operation) -> bool:

@@ -214,7 +214,7 @@ def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
 
 def _function(e: FunctionEmitter, op: Operation) -> None:
     """A function of the math library; some end the current block, so it is written in place."""
-    name = op.name.removeprefix("math.")
+    name = op.name.partition(".")[2]
     function = FUNCTIONS.get(name)
     if function is None:
         raise fail(op, "has no implementation for vectors or scalars")
@@ -274,7 +274,7 @@ PURE: dict[str, Pure] = {
     "arith.fptosi": _saturate("fptosi"),
     "arith.fptoui": _saturate("fptoui"),
     "arith.index_cast": _index_cast,
-    "arith.dot_words": dot_words,
+    "scalar.dot_words": dot_words,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _absolute,
     "math.ceil": _intrinsic("ceil"),
@@ -292,11 +292,12 @@ PURE: dict[str, Pure] = {
 
 _NAMES = (
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1",
-    "expm1_slope", "gauss", "log", "log10", "log1p", "log2", "powf", "rsqrt", "sech2", "sin", "sinh", "tan", "tanh",
+    "log", "log10", "log1p", "log2", "powf", "rsqrt", "sin", "sinh", "tan", "tanh",
 )  # fmt: skip
 
 EFFECTS: dict[str, Effect] = {
     **{f"math.{name}": _function for name in _NAMES},
+    **{f"scalar.{name}": _function for name in ("expm1_slope", "gauss", "sech2")},
     "arith.remf": _float_remainder,
     "math.ipowi": _integer_power,
 }

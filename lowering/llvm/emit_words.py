@@ -9,7 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...codegen.text import Builder, Ty, const
-from ...dialects.dot_words import DotWordsOp
+from ...dialects.scalar_ops import DotWordsOp
 from ...dialects.words import KINDS
 from .emit_core import FunctionEmitter
 
@@ -18,12 +18,12 @@ _WIDTHS = (512, 256, 128)
 
 
 def dot_words(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
-    """`arith.dot_words`, to which nothing is added."""
+    """`scalar.dot_words`, to which nothing is added."""
     return add_dot_words(e, op, const(0, ty), xs, ty)
 
 
 def add_dot_words(e: FunctionEmitter, op: Operation, acc: str, xs: list[str], ty: Ty) -> str:
-    """`acc` and the sums of `arith.dot_words`."""
+    """`acc` and the sums of `scalar.dot_words`."""
     assert isinstance(op, DotWordsOp)
     b, of, words = e.b, op.of.data, e.ty(op.lhs.type, op)
     register = min(e.module.target.lanes(32), ty.lanes)

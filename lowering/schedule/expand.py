@@ -35,6 +35,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine
@@ -184,7 +185,7 @@ class Expand(Primitive):
         needed: list[Operation] = []
         for op in reversed(before):
             if any(result in used for result in op.results):
-                again = op.name.startswith(("arith.", "math.")) or (isinstance(op, LoadOp) and op.buffer not in written)
+                again = is_arithmetic(op) or (isinstance(op, LoadOp) and op.buffer not in written)
                 if not again:
                     raise self.refuse(f"what comes after {self.loop} uses what '{op.name}' gives before it")
                 needed.append(op)

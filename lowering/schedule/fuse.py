@@ -23,6 +23,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
+from ...dialects.scalar_ops import is_arithmetic
 from ..analysis.accesses import accesses
 from ..analysis.bounds import Domain, lower_bounds, upper_bounds
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict
@@ -109,7 +110,7 @@ def check_neighbours(step: Primitive, first: ForOp, second: ForOp) -> None:
         raise step.refuse(f"{name_of(second)} does not follow {name_of(first)} in the same loop")
     known: set[SSAValue] = {*first.results}
     for op in _between(first, second):
-        computes = op.name.startswith(("arith.", "math.", "vector.")) or isinstance(op, AllocOp)
+        computes = is_arithmetic(op) or op.name.startswith("vector.") or isinstance(op, AllocOp)
         if not computes or op.regions:
             raise step.refuse(f"'{op.name}' stands between them")
         if _uses(op, known):

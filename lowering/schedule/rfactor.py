@@ -37,6 +37,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
 from ..analysis.nests import buffer_name, find, fresh, name_of, ops_in, perfect_band, walk
 from ..widening.reduce import identity, starts_neutral
@@ -60,7 +61,7 @@ def _needed(loop: ForOp) -> list[Operation]:
 def _effects(root: Operation) -> list[Operation]:
     """The ops in another that are more than arithmetic, loads and loops."""
     harmless = ForOp | LoadOp | YieldOp
-    return [op for op in walk(root) if not isinstance(op, harmless) and not op.name.startswith(("arith.", "math."))]
+    return [op for op in walk(root) if not isinstance(op, harmless) and not is_arithmetic(op)]
 
 
 def _counts(loop: ForOp) -> int | None:

@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.scalar_ops import is_arithmetic
 from ..analysis.accesses import accesses
 from ..analysis.nests import find, statements, walk
 from .base import Primitive
@@ -70,7 +71,7 @@ def movable(kernel: KernelOp, loop: ForOp) -> list[Operation]:
     used = {operand for op in walk(loop.body.block) for operand in op.operands}
     body, moved = statements(loop.parent), list[Operation]()
     for op in reversed(body[: body.index(loop)]):
-        pure = op.name.startswith(("arith.", "math."))
+        pure = is_arithmetic(op)
         if any(result in used for result in op.results) and (pure or (isinstance(op, LoadOp) and op.buffer not in written)):
             moved.append(op)
             used.update(op.operands)

@@ -31,6 +31,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.memory import LoadOp
 from ...dialects.loop.structure import KernelOp
+from ...dialects.scalar_ops import is_function
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
 from ..analysis.regions import extent
@@ -209,7 +210,7 @@ def computes(product: Product) -> bool:
     blocks of rows where threads share these, inside a block where they share the columns.
     """
     ops = statements(product.band[-1].body.block)
-    return any(op.name.startswith("math.") and op.name not in CHEAP for op in ops)
+    return any(is_function(op) and op.name not in CHEAP for op in ops)
 
 
 def _shares(m: int) -> int:

@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 
 from ...codegen.targets import Target
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.scalar_ops import is_function
 from ...dialects.types import shape_of
 from ..analysis.nests import holds, name_of, ops_in
 from ..op_costs import CHEAP_MATH, weight
@@ -44,4 +45,4 @@ def _divides(op: Operation) -> bool:
 def _computes(op: Operation) -> bool:
     """Whether an op takes the units that multiply: arithmetic and functions, no moves."""
     arithmetic = op.name in ("arith.addf", "arith.subf", "arith.mulf", "math.fma")
-    return arithmetic or (op.name.startswith("math.") and op.name not in CHEAP_MATH)
+    return arithmetic or (is_function(op) and op.name not in CHEAP_MATH)

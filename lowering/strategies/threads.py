@@ -20,6 +20,7 @@ from ...codegen.targets import Target
 from ...dialects.loop import grain
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.scalar_ops import is_function
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import find_columns
 from ..analysis.conditions import known_at
@@ -111,4 +112,4 @@ def _takes_registers(op: ForOp) -> bool:
 
 
 def _computes(op: ForOp) -> bool:
-    return any(inner.name.startswith("math.") and weight(inner) >= EXPENSIVE for inner in walk(op))
+    return any(is_function(inner) and weight(inner) >= EXPENSIVE for inner in walk(op))

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, varying_values, yielded
 from ..analysis.nests import buffer_name, kernel_of, walk
@@ -59,7 +60,7 @@ def obstacle(loop: ForOp) -> str | None:
 
 def is_lanewise(op: Operation) -> bool:
     """Whether an op on scalars means the same, lane by lane, on vectors."""
-    return op.name.startswith(("arith.", "math.")) and not op.regions
+    return is_arithmetic(op) and not op.regions
 
 
 def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
@@ -163,7 +164,7 @@ def sweep(block: Block) -> None:
         for region in op.regions:
             for inner in region.blocks:
                 sweep(inner)
-        if not any([result.first_use for result in op.results]) and op.name.startswith(("arith.", "math.", "vector.")):
+        if not any([result.first_use for result in op.results]) and (is_arithmetic(op) or op.name.startswith("vector.")):
             op.detach()
             op.erase()
 

@@ -157,12 +157,14 @@ class Interpreter:
             "memref.alloc": self._alloc,
             "memref.view": buffers.view,
             "memref.reinterpret_cast": buffers.reinterpret,
+            "program.reinterpret_cast": buffers.reinterpret,
             "memref.collapse_shape": buffers.reshape,
             "memref.expand_shape": buffers.reshape,
             "memref.subview": buffers.subview,
             "memref.cast": buffers.reshape,
             "memref.copy": buffers.copy,
             "memref.get_global": self._global,
+            "program.get_global": self._global,
         }
 
     # -- what observers of a run override
@@ -588,7 +590,7 @@ class Interpreter:
         assert isinstance(name, SymbolRefAttr)
         found = self.symbols.get(name.string_value())
         if not isinstance(found, memref.GlobalOp):
-            raise InterpreterError(f"'memref.get_global' op names no global of the module: {name}", op)
+            raise InterpreterError(f"'{op.name}' op names no global of the module: {name}", op)
         initial: Any = found.initial_value
         values[op.results[0]] = dense_array(initial).reshape(shape_of(op.results[0]))
 

@@ -169,7 +169,7 @@ MEANINGS: dict[str, Meaning] = {
     "arith.trunci": _truncate,
     "arith.fptosi": lambda op, x: convert_array(np.asarray(x), _result(op))[()],
     "arith.bitcast": lambda op, x: np.asarray(x).view(_result(op))[()],
-    "arith.dot_words": lambda op, x, y: KINDS[op.of.data].dot(np.asarray(x), np.asarray(y))[()],
+    "scalar.dot_words": lambda op, x, y: KINDS[op.of.data].dot(np.asarray(x), np.asarray(y))[()],
     "math.absf": _plain(np.abs),
     "math.absi": _plain(np.abs),
     "math.roundeven": _plain(np.rint),
@@ -189,7 +189,7 @@ MEANINGS: dict[str, Meaning] = {
     "math.ctlz": _graph("clz"),
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
     **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf erfc".split()},
-    **{f"math.{name}": _graph(name) for name in ("expm1_slope", "gauss", "sech2")},
+    **{f"scalar.{name}": _graph(name) for name in ("expm1_slope", "gauss", "sech2")},
     **vectors.MEANINGS,
 }
 """From op name to its meaning."""

@@ -20,13 +20,10 @@ from xdsl.printer import Printer
 
 FILES = sorted((Path(__file__).parents[2] / "filecheck").rglob("*.mlir"))
 OURS = (
-    "does not reference a valid global memref",  # upstream looks no symbols up through ops that it does not know
-    "does not reference a valid function",
-    "expected result type with offset = ",  # buffers of host functions are pointers to their first element
-    "different element types specified for source type",  # and complex numbers pairs
-    "integer return type must be signless",  # arith on ui8
+    "must be signless",  # arithmetic on unsigned integers, as the elements of buffers are
+    "'func.call' op 'declared' does not reference a valid function",  # in the region of an op that upstream does not know
 )
-"""Where the IR of host functions is not upstream's."""
+"""Where our IR is not upstream's."""
 
 
 def _generic(files: list[Path], lowered: bool) -> Iterator[str]:
@@ -68,4 +65,4 @@ def test_all_are_read(lowered: bool, mlir_opt: str) -> None:
     texts = list(_generic(FILES, lowered))
     refused = _refused(texts, mlir_opt)
     assert not [message for message in refused.values() if not any(known in message for known in OURS)]
-    assert len(refused) <= len(texts) // 20
+    assert len(refused) <= len(texts) // 40

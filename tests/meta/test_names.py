@@ -12,7 +12,7 @@ import pytest
 from lamina.dialects.context import make_context
 
 ROOT = Path(__file__).parent.parent.parent
-DIALECTS = ("graph", "loop", "program", "arith", "math", "vector", "memref", "func")
+DIALECTS = ("graph", "loop", "program", "scalar", "arith", "math", "vector", "memref", "func")
 ROOMS = (
     "transforms", "lowering", "codegen", "runtime", "debugging", "explorer", "tools", "frontend", "training", "modules",
 )  # fmt: skip
@@ -48,7 +48,8 @@ def missing(tree: ast.AST, is_bare: bool) -> list[str]:
         elements = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else getattr(node, "keys", ())
         words = [e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)]
         if is_bare and len(words) >= 3:
-            unknown = min(([w for w in words if w not in op_names(d)] for d in ("graph", "arith", "math")), key=len)
+            families = op_names("graph"), op_names("arith"), op_names("math") | op_names("scalar")
+            unknown = min(([w for w in words if w not in names] for names in families), key=len)
             if 2 * len(unknown) < len(words):
                 found += [f"{elements[0].lineno}: {word}" for word in unknown]
     return found

@@ -33,7 +33,7 @@ func.func @bag(%ids: tensor<8x5xi64>, %table: tensor<100x64xf32>) -> tensor<8x64
 
 /// What a value of one use held is changed where it is; the zeros are made in the result.
 // LOOP-LABEL: program.func @segment_sum
-//  LOOP-NEXT:   memref.reinterpret_cast %result
+//  LOOP-NEXT:   program.reinterpret_cast %result
 //  LOOP-NEXT:   loop.launch @broadcast(
 //  LOOP-NEXT:   loop.launch @scatter(%u, %i, %result)
 //  LOOP-NEXT: }

@@ -66,23 +66,23 @@ func.func @dot_words_c1_words(%x: tensor<2x2xf32>) {
 // -----
 
 func.func @dot_words_scalar_c1(%x: i32) {
-  // expected-error@+1 {{'arith.dot_words' op kind must be one of u8i8, bf16, got i4}}
-  %r = arith.dot_words "i4" %x, %x : i32 -> i32
+  // expected-error@+1 {{'scalar.dot_words' op kind must be one of u8i8, bf16, got i4}}
+  %r = scalar.dot_words "i4" %x, %x : i32 -> i32
   return
 }
 
 // -----
 
 func.func @dot_words_scalar_c2(%x: i32) {
-  // expected-error@+1 {{'arith.dot_words' op of bf16 sums words of i32 in f32, got i32 and i32}}
-  %r = arith.dot_words "bf16" %x, %x : i32 -> i32
+  // expected-error@+1 {{'scalar.dot_words' op of bf16 sums words of i32 in f32, got i32 and i32}}
+  %r = scalar.dot_words "bf16" %x, %x : i32 -> i32
   return
 }
 
 // -----
 
 func.func @dot_words_scalar_c3(%x: vector<4xi32>) {
-  // expected-error@+1 {{'arith.dot_words' op operands and result must have as many lanes, got vector<4xi32> and vector<8xi32>}}
-  %r = arith.dot_words "u8i8" %x, %x : vector<4xi32> -> vector<8xi32>
+  // expected-error@+1 {{'scalar.dot_words' op operands and result must have as many lanes, got vector<4xi32> and vector<8xi32>}}
+  %r = scalar.dot_words "u8i8" %x, %x : vector<4xi32> -> vector<8xi32>
   return
 }

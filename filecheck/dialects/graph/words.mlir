@@ -28,10 +28,10 @@ func.func @words(%x: tensor<2x8xui8>, %w: tensor<8x3xi8>) -> tensor<2x3xi32> {
 
 /// One step of such a sum, on numbers and on vectors.
 // CHECK-LABEL: @scalars
-//       CHECK:   arith.dot_words "u8i8" %{{.*}}, %{{.*}} : i32 -> i32
-//       CHECK:   arith.dot_words "bf16" %{{.*}}, %{{.*}} : vector<4xi32> -> vector<4xf32>
+//       CHECK:   scalar.dot_words "u8i8" %{{.*}}, %{{.*}} : i32 -> i32
+//       CHECK:   scalar.dot_words "bf16" %{{.*}}, %{{.*}} : vector<4xi32> -> vector<4xf32>
 func.func @scalars(%x: i32, %v: vector<4xi32>) -> i32 {
-  %0 = arith.dot_words "u8i8" %x, %x : i32 -> i32
-  %1 = arith.dot_words "bf16" %v, %v : vector<4xi32> -> vector<4xf32>
+  %0 = scalar.dot_words "u8i8" %x, %x : i32 -> i32
+  %1 = scalar.dot_words "bf16" %v, %v : vector<4xi32> -> vector<4xf32>
   return %0 : i32
 }

@@ -38,4 +38,4 @@ FUNCTIONS: dict[str, Callable[..., str]] = {
     "tan": tan,
     "tanh": tanh,
 }
-"""From the name of an operation in MLIR's `math` dialect to its emitter."""
+"""From the name of an operation of `math` or `scalar`, without its dialect, to its emitter."""

@@ -1,0 +1,110 @@
+"""The scalar dialect: arithmetic on scalars, and lane by lane on vectors, that upstream's `arith` and `math` lack.
+
+Sums of products of the parts of words are what one instruction adds to a sum; the functions are derivatives that share the
+instructions of a function.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import StringAttr, VectorType
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .types import scalar_of
+from .vocabulary import FloatFunctionOp
+from .words import KINDS, WORD
+
+
+@irdl_op_definition
+class DotWordsOp(IRDLOperation):
+    """The sum of the products of the parts of two words, of numbers or of vectors (`dialects/words.py`).
+
+    Of bytes it is exact, but for wrapping; of bf16 numbers the products are summed in f32, where the instruction rounds in an
+    order of its own and takes subnormal numbers for 0.
+
+    ```mlir
+    %s = scalar.dot_words "u8i8" %x, %y : i32 -> i32
+    %v = scalar.dot_words "bf16" %x, %y : vector<16xi32> -> vector<16xf32>
+    ```
+
+    (C1) The kind is one of u8i8, bf16.
+    (C2) The operands are words, i32, and the result is of the type of the kind's sums.
+    (C3) Operands and result have as many lanes.
+    """
+
+    name = "scalar.dot_words"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    of = prop_def(StringAttr)
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$of $lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)"
+
+    def verify_(self) -> None:
+        kind = KINDS.get(self.of.data)
+        if kind is None:  # C1
+            raise VerifyException(f"'scalar.dot_words' op kind must be one of {', '.join(KINDS)}, got {self.of.data}")
+        words, result = self.lhs.type, self.result.type
+        shown = f"got {words} and {result}"
+        if scalar_of(words) != WORD or scalar_of(result) != kind.result:  # C2
+            raise VerifyException(f"'scalar.dot_words' op of {self.of.data} sums words of i32 in {kind.result}, {shown}")
+        if _lanes(words) != _lanes(result):  # C3
+            raise VerifyException(f"'scalar.dot_words' op operands and result must have as many lanes, {shown}")
+
+
+def _lanes(type: Attribute) -> int:
+    return type.get_shape()[0] if isinstance(type, VectorType) else 0
+
+
+@irdl_op_definition
+class Expm1SlopeOp(FloatFunctionOp):
+    """The exponential, by the instructions of `math.expm1`.
+
+    ```mlir
+    %r = scalar.expm1_slope %x : f32
+    ```
+    """
+
+    name = "scalar.expm1_slope"
+
+
+@irdl_op_definition
+class GaussOp(FloatFunctionOp):
+    """`exp(-x * x)`, of the exact square.
+
+    ```mlir
+    %r = scalar.gauss %x : f32
+    ```
+    """
+
+    name = "scalar.gauss"
+
+
+@irdl_op_definition
+class Sech2Op(FloatFunctionOp):
+    """The square of the hyperbolic secant.
+
+    ```mlir
+    %r = scalar.sech2 %x : f32
+    ```
+    """
+
+    name = "scalar.sech2"
+
+
+def is_arithmetic(op: Operation) -> bool:
+    """Whether an op computes scalars, or vectors lane by lane, from such, and does nothing else."""
+    return op.name.startswith(("arith.", "math.", "scalar."))
+
+
+def is_function(op: Operation) -> bool:
+    """Whether an op is of `math` or like it: a function, which may take many instructions."""
+    return op.name.startswith("math.") or isinstance(op, FloatFunctionOp)
+
+
+Scalar = Dialect("scalar", [DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op], [])
