@@ -16,10 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import data as data
-    from . import modules as modules
-    from . import optim as optim
-    from . import training as training
+    from . import train as train
     from .codegen.targets import get as target  # noqa: F401
     from .errors import BoundsError as BoundsError
     from .errors import CheckError as CheckError
@@ -144,15 +141,15 @@ if TYPE_CHECKING:
     from .frontend.unjitted import disable_jit as disable_jit
     from .frontend.watching import debug_nans as debug_nans
     from .frontend.watching import watch as watch
-    from .modules.module import Module as Module
-    from .modules.module import buffer as buffer
-    from .modules.module import static as static
     from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
     from .runtime.threads import get_threads as get_threads
     from .runtime.threads import set_threads as set_threads
-    from .training.files import save as save
+    from .train.files import save as save
+    from .train.modules.module import Module as Module
+    from .train.modules.module import buffer as buffer
+    from .train.modules.module import static as static
 
 __version__ = "0.1.0"
 
@@ -234,8 +231,8 @@ _HOMES = {
     **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.compile.compiled"),
     "explain": ".frontend.compile.report",
     "Array": ".runtime.array",
-    "save": ".training.files",
-    **dict.fromkeys(("Module", "buffer", "static"), ".modules.module"),
+    "save": ".train.files",
+    **dict.fromkeys(("Module", "buffer", "static"), ".train.modules.module"),
     "TensorSpec": ".frontend.functions",
     **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
     **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),
@@ -328,14 +325,14 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
         from .runtime.shared_object import load as load_object
 
         return load_object(path)
-    return _import(".training.files").load(path, like)
+    return _import(".train.files").load(path, like)
 
 
 __all__ += ["load"]
 
 
 # packages beside the frontend, by their own names
-_PACKAGES = ("data", "modules", "optim", "training")
+_PACKAGES = ("train",)
 
 __all__ += [*_PACKAGES]
 

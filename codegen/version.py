@@ -14,7 +14,7 @@ from types import ModuleType
 from .. import extensions
 
 ROOT = Path(__file__).parent.parent
-FRONT = ("data", "frontend", "modules", "optim", "tools", "training")
+FRONT = ("compat", "frontend", "library", "tools", "train")
 """What makes IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not read again."""
 
 

@@ -25,10 +25,9 @@ _LIBRARIES = tuple(
 )
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
 _ROOMS = (
-    "modules",
-    "optim",
-    "data",
-    "training",
+    "train",
+    "compat",
+    "library",
     "frontend",
     "dialects",
     "transforms",

@@ -12,7 +12,8 @@ from typing import Any
 
 import lamina as lm
 import numpy as np
-from lamina import modules, optim, training
+from lamina import train as training
+from lamina.train import modules, optim
 from sklearn.datasets import load_digits
 
 HELD_OUT = 360
@@ -57,7 +58,7 @@ def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Any, np.ndar
     key = lm.random.key(0)
     images, held_out = digits(key)
     optimizer = optim.adamw(optim.one_cycle(1e-2, steps), weight_decay=1e-4)
-    data = lm.data.from_arrays(images).shuffle(key).batch(64, drop_last=True).prefetch()
+    data = lm.train.dataset.from_arrays(images).shuffle(key).batch(64, drop_last=True).prefetch()
     state = training.start(network(key), optimizer, key)
     step = training.make_step(loss, optimizer, stateful=True, **mode)
     state, losses = training.fit(step, state, data, steps=steps, progress=progress)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
-from lamina import modules, optim, training
+from lamina import train as training
+from lamina.train import modules, optim
 
 
 class Graph(NamedTuple):
@@ -73,7 +74,7 @@ def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Interaction,
     key = lm.random.key(0)
     model = Interaction(modules.MLP((2, 32, 32, 1), lm.nn.silu, key=key))
     optimizer = optim.adam(optim.cosine_decay(1e-2, steps))
-    data = lm.data.from_arrays((graphs, forces)).shuffle(key).batch(16)
+    data = lm.train.dataset.from_arrays((graphs, forces)).shuffle(key).batch(16)
     step = training.make_step(loss, optimizer, **mode)
     state, losses = training.fit(step, training.start(model, optimizer, key), data, steps=steps, progress=progress)
     graph, expected = springs(rng, 100, 600)

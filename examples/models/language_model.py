@@ -13,7 +13,8 @@ from typing import Any
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
-from lamina import modules, optim, training
+from lamina import train as training
+from lamina.train import modules, optim
 
 LENGTH, WIDTH, HEADS, BLOCKS = 64, 64, 4, 2
 WRITTEN = 60
@@ -89,7 +90,7 @@ def train(steps: int, progress: bool = False, **mode: Any) -> tuple[Any, np.ndar
     model = LanguageModel(len(characters), key)
     rate = optim.warmup_cosine_decay(0.0, 1e-2, max(1, steps // 10), steps + 1)
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(rate, b2=0.98, mask=_matrices))
-    data = lm.data.from_arrays(windows).shuffle(key).batch(8, drop_last=True)
+    data = lm.train.dataset.from_arrays(windows).shuffle(key).batch(8, drop_last=True)
     step = training.make_step(loss, optimizer, **mode)
     state, losses = training.fit(step, training.start(model, optimizer, key), data, steps=steps, progress=progress)
     return state.model, losses

@@ -14,7 +14,8 @@ from typing import Any
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
-from lamina import optim, training
+from lamina import train as training
+from lamina.train import optim
 
 TRUE = np.array([1.1, 0.4, 0.1, 0.4])
 START = np.array([10.0, 5.0])
@@ -57,7 +58,7 @@ def train(steps: int, progress: bool = False, **mode: Any) -> tuple[np.ndarray, 
     observed = np.asarray(solve(LotkaVolterra(np.log(TRUE)), START, TIMES))
     model = LotkaVolterra(np.log(TRUE * [0.8, 1.25, 0.8, 1.2]))
     optimizer = optim.adam(optim.cosine_decay(0.1, steps))
-    data = lm.data.from_arrays(observed[None]).map(lambda x: x)
+    data = lm.train.dataset.from_arrays(observed[None]).map(lambda x: x)
     step = training.make_step(loss, optimizer, **mode)
     state = training.start(model, optimizer, lm.random.key(0))
     state, losses = training.fit(step, state, data, steps=steps, progress=progress)

@@ -14,7 +14,8 @@ from typing import Any
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
-from lamina import optim, training
+from lamina import train
+from lamina.train import optim
 
 POINTS = 32
 X = np.linspace(0, 2 * np.pi, POINTS, endpoint=False)
@@ -69,10 +70,10 @@ def burgers_loss(model: Burgers, batch: Any, key: Any = None) -> Any:
 def fitted(loss: Any, model: Any, batch: Any, steps: int, rate: float, progress: bool, **mode: Any) -> tuple[Any, np.ndarray]:
     """The model fitted to a batch, and the loss of each step."""
     optimizer = optim.adam(optim.cosine_decay(rate, steps))
-    data = lm.data.from_iterable([batch])
-    step = training.make_step(loss, optimizer, **mode)
-    state = training.start(model, optimizer, lm.random.key(0))
-    state, losses = training.fit(step, state, data, steps=steps, progress=progress)
+    data = lm.train.dataset.from_iterable([batch])
+    step = train.make_step(loss, optimizer, **mode)
+    state = train.start(model, optimizer, lm.random.key(0))
+    state, losses = train.fit(step, state, data, steps=steps, progress=progress)
     return state.model, losses
 
 

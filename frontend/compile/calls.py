@@ -45,7 +45,7 @@ _OPERATOR_EFFECTS = {
 }  # fmt: skip
 _ALIASES = {"asarray", "reshape", "ravel", "view", "transpose", "swapaxes", "squeeze", "broadcast_to", "block_until_ready"}
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "view", "diagonal", "asarray"}
-_LAYERS = "lamina.modules"
+_LAYERS = "lamina.train.modules"
 _PLAIN = {
     len, range, zip, enumerate, reversed, float, int, bool, min, max, any, all, sum, abs, divmod, pow, round, sorted, tuple,
     list, dict, set, frozenset, slice, str, repr, complex, chr, ord, map, filter, callable, bytes, collections.OrderedDict,

@@ -1,7 +1,8 @@
 """`lamina.nn.initializers`: initial values of parameters under jax's names, with its layout and its numbers.
 
 Weights are `[..., inputs, outputs]`: their fan-in is the size of dim -2, their fan-out that of dim -1, each times the elements
-of the other dims. Layers of `lamina.modules` have torch's layout and initializers of their own (`lamina.modules.initializers`).
+of the other dims. Layers of `lamina.train.modules` have torch's layout and initializers of
+their own (`lamina.train.modules.initializers`).
 """
 
 from __future__ import annotations

@@ -14,10 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dist"}
 ROOMS = (
-    "training",
-    "modules",
-    "optim",
-    "data",
+    "train",
     "debugging",
     "frontend",
     "dialects",
@@ -90,10 +87,7 @@ MAY_IMPORT = {
         "errors",
         "diagnostics",
     },
-    "modules": {"frontend", "errors"},
-    "optim": {"frontend", "errors"},
-    "data": {"frontend", "errors"},
-    "training": {"modules", "optim", "data", "frontend", "errors"},
+    "train": {"frontend", "errors"},
     "tools": {
         "debugging",
         "explorer",

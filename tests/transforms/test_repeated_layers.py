@@ -14,6 +14,7 @@ from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.shape import SliceOp
 from lamina.dialects.types import tensor
 from lamina.frontend.tree import flatten
+from lamina.train import optim
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
@@ -111,7 +112,7 @@ def test_a_slice_without_gaps_has_an_offset():
             assert prod(view.shape) > 0
 
 
-@pytest.mark.parametrize("make", [lm.optim.adam, lm.optim.lion, lambda rate: lm.optim.sgd(rate, momentum=0.9)])
+@pytest.mark.parametrize("make", [optim.adam, optim.lion, lambda rate: optim.sgd(rate, momentum=0.9)])
 def test_updates_of_layers_are_one_function(make):
     optimizer = make(0.01)
 

@@ -585,7 +585,7 @@ class Gain(lm.Module):
 
 
 def module_of_the_user_is_trained(compile):
-    model = Gain(lm.modules.Linear(3, 2, key=lm.random.key(0)), lnp.asarray(2.0))
+    model = Gain(lm.train.modules.Linear(3, 2, key=lm.random.key(0)), lnp.asarray(2.0))
 
     @compile
     def step(model, x):
@@ -620,7 +620,7 @@ def callbacks_with_effects(compile):
 
 def layers_with_functions_of_the_user(compile):
     k = [1.0]
-    layers = lm.modules.Sequential(lm.modules.Linear(3, 3, key=lm.random.key(0)), lambda x: x * k[0])
+    layers = lm.train.modules.Sequential(lm.train.modules.Linear(3, 3, key=lm.random.key(0)), lambda x: x * k[0])
 
     @lm.custom_jvp
     def scaled(x):

@@ -324,7 +324,7 @@ def from_threads(compile):
 
 
 def train_and_eval(compile):
-    layer = lm.modules.Dropout(0.5)
+    layer = lm.train.modules.Dropout(0.5)
 
     @compile
     def f(layer, x, key):
@@ -348,7 +348,7 @@ class Mlp(lm.Module):
 def module_of_the_user(compile):
     global SCALE
     model = Mlp(
-        lm.modules.Linear(3, 4, key=lm.random.key(0)), lm.modules.Linear(4, 2, key=lm.random.key(1))
+        lm.train.modules.Linear(3, 4, key=lm.random.key(0)), lm.train.modules.Linear(4, 2, key=lm.random.key(1))
     )  # fmt: skip
 
     @compile
