@@ -18,6 +18,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import train as train
     from .codegen.targets import get as target  # noqa: F401
+    from .compat.jax import debug as debug
+    from .compat.jax import dtypes as dtypes
+    from .compat.jax import flatten_util as flatten_util
+    from .compat.jax import image as image
+    from .compat.jax import ops as ops
+    from .compat.jax import scipy as scipy
+    from .compat.jax import tree_util  # noqa: F401
+    from .compat.jax.lax import namespace as lax  # noqa: F401
+    from .compat.jax.lax.namespace import associative_scan as associative_scan
+    from .compat.jax.lax.namespace import map as map
     from .errors import BoundsError as BoundsError
     from .errors import CheckError as CheckError
     from .errors import CompileError as CompileError
@@ -33,16 +43,8 @@ if TYPE_CHECKING:
     from .errors import ShapeError as ShapeError
     from .errors import SizeError as SizeError
     from .errors import TracingError as TracingError
-    from .frontend import debug as debug
-    from .frontend import dtypes as dtypes
     from .frontend import extend as extend
-    from .frontend import fft as fft
-    from .frontend import flatten_util as flatten_util
-    from .frontend import image as image
-    from .frontend import ops as ops
-    from .frontend import scipy as scipy
     from .frontend import testing as testing
-    from .frontend import tree  # noqa: F401
     from .frontend.compile.compiled import compile as compile
     from .frontend.compile.compiled import no_breaks as no_breaks
     from .frontend.compile.compiled import no_recompile as no_recompile
@@ -95,24 +97,11 @@ if TYPE_CHECKING:
     from .frontend.kernel.call_kernel import call_kernel as call_kernel
     from .frontend.kernel.decorator import kernel as kernel
     from .frontend.kernel.tune import tune as tune
-    from .frontend.lax import namespace as lax  # noqa: F401
-    from .frontend.lax.namespace import associative_scan as associative_scan
-    from .frontend.lax.namespace import map as map
-    from .frontend.linalg import namespace as linalg  # noqa: F401
     from .frontend.lowered import Compiled as Compiled
     from .frontend.lowered import Lowered as Lowered
-    from .frontend.nn import namespace as nn  # noqa: F401
-    from .frontend.numpy import namespace as numpy  # noqa: F401
-    from .frontend.numpy.at import segment_max as segment_max
-    from .frontend.numpy.at import segment_mean as segment_mean
-    from .frontend.numpy.at import segment_min as segment_min
-    from .frontend.numpy.at import segment_prod as segment_prod
-    from .frontend.numpy.at import segment_sum as segment_sum
     from .frontend.pytree import register_dataclass as register_dataclass
     from .frontend.pytree import register_pytree_node as register_pytree_node
-    from .frontend.random import namespace as random  # noqa: F401
     from .frontend.scopes import named_scope as named_scope
-    from .frontend.special import namespace as special  # noqa: F401
     from .frontend.transformations.autodiff import grad as grad
     from .frontend.transformations.autodiff import jvp as jvp
     from .frontend.transformations.autodiff import stop_gradient as stop_gradient
@@ -141,6 +130,17 @@ if TYPE_CHECKING:
     from .frontend.unjitted import disable_jit as disable_jit
     from .frontend.watching import debug_nans as debug_nans
     from .frontend.watching import watch as watch
+    from .library import fft as fft
+    from .library.linalg import namespace as linalg  # noqa: F401
+    from .library.nn import namespace as nn  # noqa: F401
+    from .library.numpy import namespace as numpy  # noqa: F401
+    from .library.numpy.at import segment_max as segment_max
+    from .library.numpy.at import segment_mean as segment_mean
+    from .library.numpy.at import segment_min as segment_min
+    from .library.numpy.at import segment_prod as segment_prod
+    from .library.numpy.at import segment_sum as segment_sum
+    from .library.random import namespace as random  # noqa: F401
+    from .library.special import namespace as special  # noqa: F401
     from .runtime.array import Array as Array
     from .runtime.pool import get_result_pool as get_result_pool
     from .runtime.pool import set_result_pool as set_result_pool
@@ -197,13 +197,13 @@ _HOMES = {
     **dict.fromkeys(("Record", "record"), ".frontend.define_by_run.record"),
     "tune": ".frontend.kernel.tune",
     "vmap": ".frontend.transformations.batching",
-    **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".frontend.numpy.at"),
+    **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".library.numpy.at"),
     "kernel": ".frontend.kernel.decorator",
     "call_kernel": ".frontend.kernel.call_kernel",
     "config": ".frontend.config",
     **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
     **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.conditional"),
-    **dict.fromkeys(("associative_scan", "map"), ".frontend.lax.namespace"),
+    **dict.fromkeys(("associative_scan", "map"), ".compat.jax.lax.namespace"),
     **dict.fromkeys(
         (
             *("f32", "f64", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "bool_"),
@@ -240,23 +240,23 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
-    "debug": ".frontend.debug",
-    "dtypes": ".frontend.dtypes",
+    "debug": ".compat.jax.debug",
+    "dtypes": ".compat.jax.dtypes",
     "extend": ".frontend.extend",
-    "fft": ".frontend.fft",
-    "flatten_util": ".frontend.flatten_util",
-    "image": ".frontend.image",
-    "lax": ".frontend.lax.namespace",
-    "linalg": ".frontend.linalg.namespace",
-    "numpy": ".frontend.numpy.namespace",
-    "nn": ".frontend.nn.namespace",
-    "ops": ".frontend.ops",
-    "random": ".frontend.random.namespace",
-    "scipy": ".frontend.scipy",
-    "special": ".frontend.special.namespace",
+    "fft": ".library.fft",
+    "flatten_util": ".compat.jax.flatten_util",
+    "image": ".compat.jax.image",
+    "lax": ".compat.jax.lax.namespace",
+    "linalg": ".library.linalg.namespace",
+    "numpy": ".library.numpy.namespace",
+    "nn": ".library.nn.namespace",
+    "ops": ".compat.jax.ops",
+    "random": ".library.random.namespace",
+    "scipy": ".compat.jax.scipy",
+    "special": ".library.special.namespace",
     "testing": ".frontend.testing",
-    "tree": ".frontend.tree",
-    "tree_util": ".frontend.tree",
+    "tree": ".compat.jax.tree_util",
+    "tree_util": ".compat.jax.tree_util",
 }
 
 # the parts of scipy, which `import lamina.scipy.stats` finds, too
@@ -264,7 +264,7 @@ _PARTS = ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "op
 
 __all__ = [*_HOMES, *_ALIASES]
 
-_ALIASES |= {f"scipy.{part}": f".frontend.scipy.{part}" for part in _PARTS} | {"scipy.special": _ALIASES["special"]}
+_ALIASES |= {f"scipy.{part}": f".compat.jax.scipy.{part}" for part in _PARTS} | {"scipy.special": _ALIASES["special"]}
 
 
 def _import(module: str) -> Any:

@@ -15,10 +15,10 @@ from ..dialects.graph.control import ForOp
 from ..dialects.symbolic import Size, is_at_least
 from ..dialects.types import element_type
 from ..errors import ShapeError
+from ..library.numpy import namespace as lnp
 from . import unjitted
 from .define_by_run.retrace import each_call
 from .functions import Aval, TracedFunction, abstract, staging, trace_function
-from .numpy import namespace as lnp
 from .promotion import BOOL, INT64, computed, is_integer_dtype
 from .pytree import TreeDef, flatten
 from .tracer import Tracer

@@ -18,10 +18,10 @@ from ..dialects import printing
 from ..dialects.module_rules import ONE_VARIANT
 from ..dialects.symbolic import Size
 from ..errors import DTypeError, LaminaError, TracingError
+from ..library.numpy import namespace as lnp  # noqa: F401  tracers call them
 from . import values  # noqa: F401  tracers call them
 from .config import config
 from .locations import located, place_of
-from .numpy import namespace as lnp  # noqa: F401  tracers call them
 from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ..library.numpy import namespace as lnp
 from ..runtime.array import Array, as_array
 from .config import config
 from .functions import is_staging
 from .locations import is_ours
-from .numpy import namespace as lnp
 from .tracing import is_array_like
 
 _NUMPY = os.path.join(os.path.dirname(np.__file__), "")

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
+from ..library.numpy import namespace as lnp
 from ..runtime.array import as_array
 from .config import config
 from .functions import is_staging
-from .numpy import namespace as lnp
 from .pytree import flatten
 from .pytree import map as tree_map
 

@@ -15,7 +15,7 @@ from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 _Type = TypeVar("_Type", bound=type)
 
 at: Any = None
-"""What makes `x.at` of an array: `frontend/numpy/at.py` puts it here when it is imported."""
+"""What makes `x.at` of an array: `library/numpy/at.py` puts it here when it is imported."""
 
 traced: Any = None
 """What stands for a method of arrays where an argument is traced: `lamina.numpy` puts itself here."""

@@ -139,7 +139,7 @@ def _product(target: Target, side: int) -> Callable[[], float]:
 
 
 def _function(target: Target, dtype: type = np.float32, *, with_exp: bool = True) -> Callable[[], float]:
-    from ..frontend.numpy import namespace as lnp
+    from ..library.numpy import namespace as lnp
 
     x = np.linspace(-4, 4, _EXP_COUNT).astype(dtype)
     return _compiled((lambda x: lnp.exp(x) + 1) if with_exp else (lambda x: x + 1), target, x)

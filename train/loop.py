@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..frontend.jit import jit
-from ..frontend.random import namespace as random
 from ..frontend.transformations.autodiff import value_and_grad
+from ..library.random import namespace as random
 from .checkpoints import Checkpoints
 from .dataset import Dataset, from_iterable
 from .optim import Optimizer

@@ -12,9 +12,9 @@ import numpy as np
 
 from ...dialects.symbolic import Size
 from ...errors import TracingError
+from ...library.numpy import namespace as lnp
 from ..functions import Aval, TracedFunction, end_function, staging
 from ..locations import located, user_location
-from ..numpy import namespace as lnp
 from ..pytree import TreeDef, flatten, register_pytree_node
 from ..tracer import Tracer
 from ..tracing import Trace

@@ -12,11 +12,11 @@ from ...dialects.graph.conditional import CaseOp
 from ...dialects.graph.effects import EffectOp
 from ...dialects.symbolic import Size
 from ...errors import LaminaError, TracingError
+from ...library.numpy import namespace as lnp
 from ..conditional import common_dtype, results_of, share_captured
 from ..control import convert_results
 from ..functions import staging
 from ..locations import located, user_place
-from ..numpy import namespace as lnp
 from ..tracer import Tracer
 from .blocks import (
     Block,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...dialects.symbolic import Size
-from ..numpy import namespace as lnp
+from ...library.numpy import namespace as lnp
 from ..promotion import FLOAT64, INT64
 from ..tracer import Tracer
 from ..tracing import lift, lift_as

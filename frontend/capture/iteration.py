@@ -11,8 +11,8 @@ import numpy as np
 
 from ...dialects.symbolic import Size, positive
 from ...errors import TracingError
+from ...library.numpy import namespace as lnp
 from ..locations import located
-from ..numpy import namespace as lnp
 from ..promotion import is_integer_dtype
 from ..tracer import Tracer
 from ..tracing import lift

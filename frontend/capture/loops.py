@@ -20,11 +20,11 @@ from ...dialects.graph.control import ForOp
 from ...dialects.graph.effects import EffectOp
 from ...dialects.symbolic import Size, is_at_least, require_at_least
 from ...errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError, is_interruption
+from ...library.numpy import namespace as lnp
 from ..conditional import results_of, share_captured
 from ..control import captured_first, convert_results
 from ..functions import Aval, TracedFunction, staging
 from ..locations import located
-from ..numpy import namespace as lnp
 from ..promotion import INT64
 from ..tracer import Tracer
 from ..tracing import lift_as

@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...compat.jax import debug
 from ...errors import TracingError
-from .. import debug
 from ..effects import check
 from ..locations import located
 from ..tracer import Tracer

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError, TracingError
+from ...library.numpy import namespace as lnp
 from ..functions import is_staging
 from ..locations import located, user_place
-from ..numpy import namespace as lnp
 from ..tracer import Tracer, changes_in_place
 from .session import (
     Contents,

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ...library.numpy import namespace as lnp
 from ...runtime.array import Array
 from ..capture import builtin, convert, writes
 from ..jit import JitBase
 from ..locations import is_ours
-from ..numpy import namespace as lnp
 from ..promotion import FLOAT64, INT64
 from ..pytree import is_registered
 from ..tracer import Tracer, asked, view_of

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ...library.numpy import namespace as lnp
 from ..capture import writes
 from ..capture.branches import compare, not_
 from ..capture.writes import OPERATORS
 from ..effects import check
-from ..numpy import namespace as lnp
 from ..tracer import Tracer, asked
 from .effects import MISSING
 from .guards import Path

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...compat.jax.keys import have_keys, moved
 from ...dialects.graph.builder import GraphBuilder
 from ...errors import LaminaError, TracingError, is_interruption
+from ...library.numpy import out as lnp_out
 from ...runtime.array import Array as ResultArray
 from ...runtime.array import is_ndarray
 from ...runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
 from ..config import config
-from ..keys import have_keys, moved
 from ..locations import located
-from ..numpy import out as lnp_out
 from ..promotion import STORED, computed
 from ..results import finished
 from ..tracer import Tracer

@@ -12,9 +12,9 @@ import numpy as np
 from ...dialects.graph.autodiff import JvpOp, VjpOp
 from ...dialects.symbolic import Size
 from ...errors import DifferentiationError
+from ...library.numpy.create import filled
 from ..define_by_run.retrace import each_call
 from ..functions import Aval, TracedFunction, abstract, argument_paths, call_function, is_staging, staging, trace_function
-from ..numpy.create import filled
 from ..promotion import float0, is_complex_dtype, is_float_dtype, is_inexact_dtype
 from ..pytree import TreeDef, flatten
 from ..pytree import map as tree_map

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ...compat.jax.keys import KeyArray
 from ...dialects.graph.autodiff import VmapOp
 from ...errors import ShapeError
+from ...library.numpy.create import arange
+from ...library.numpy.shape import moveaxis
 from ..define_by_run.retrace import each_call
 from ..functions import Aval, abstract, argument_paths, call_function, staging, trace_function
-from ..keys import KeyArray
 from ..moves import broadcast_tracer
-from ..numpy.create import arange
-from ..numpy.shape import moveaxis
 from ..promotion import INT64
 from ..pytree import TreeDef, flatten, node_of
 from ..tracer import Tracer

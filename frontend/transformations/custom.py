@@ -20,10 +20,10 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from ...dialects.graph.custom import CustomDerivativeOp
 from ...dialects.types import element_of
 from ...errors import DifferentiationError, LaminaError
+from ...library.numpy.create import filled
 from ..conditional import share_captured
 from ..functions import Aval, Program, TracedFunction, abstract, is_staging, staging, trace_function
 from ..locations import located
-from ..numpy.create import filled
 from ..promotion import is_inexact_dtype
 from ..pytree import TreeDef, flatten
 from ..tracer import Tracer

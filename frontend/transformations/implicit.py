@@ -10,14 +10,14 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...compat.jax.tree_util import ravel_pytree
+from ...library.numpy import namespace as lnp
 from ..conditional import while_loop
 from ..control import fori_loop
 from ..functions import abstract, call_function, is_staging, staging, trace_function
-from ..numpy import namespace as lnp
 from ..promotion import is_inexact_dtype
 from ..pytree import flatten
 from ..pytree import map as tree_map
-from ..tree import ravel_pytree
 from .autodiff import function_name, jvp
 from .custom import BothModes, custom_jvp, custom_vjp
 from .vjp import vjp

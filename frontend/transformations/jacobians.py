@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import DifferentiationError
+from ...library.numpy.create import asarray, eye, zeros, zeros_like
+from ...library.numpy.shape import reshape, shape
 from ..define_by_run.retrace import each_call
 from ..functions import Program, TensorSpec, abstract, argument_paths, trace_function
-from ..numpy.create import asarray, eye, zeros, zeros_like
-from ..numpy.shape import reshape, shape
 from ..promotion import is_complex_dtype
 from ..pytree import TreeDef, flatten
 from ..pytree import map as tree_map

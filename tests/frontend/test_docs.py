@@ -23,14 +23,14 @@ MODULES = [
     ".frontend.kernel.call_kernel",
     ".frontend.functions",
     ".frontend.jit",
-    ".frontend.lax.indexing",
-    ".frontend.lax.reductions",
-    ".frontend.nn.namespace",
+    ".compat.jax.lax.indexing",
+    ".compat.jax.lax.reductions",
+    ".library.nn.namespace",
     ".frontend.promotion",
     ".frontend.pytree",
     ".frontend.define_by_run.record",
-    ".frontend.random.samplers",
-    ".frontend.special.incomplete",
+    ".library.random.samplers",
+    ".library.special.incomplete",
 ]
 
 

@@ -14,7 +14,7 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina.dialects.element_types import TABLE, Kind
-from lamina.frontend.random.bits import threefry2x32
+from lamina.library.random.bits import threefry2x32
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "dialects"))

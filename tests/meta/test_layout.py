@@ -16,6 +16,8 @@ OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dis
 ROOMS = (
     "train",
     "debugging",
+    "compat",
+    "library",
     "frontend",
     "dialects",
     "transforms",
@@ -72,6 +74,8 @@ MAY_IMPORT = {
     },
     "exported_objects": {"pipeline", "written_kernels", "dialects", "lowering", "codegen", "runtime", "errors"},
     "frontend": {
+        "library",
+        "compat",
         "debugging",
         "explorer",
         "extensions",
@@ -87,8 +91,11 @@ MAY_IMPORT = {
         "errors",
         "diagnostics",
     },
-    "train": {"frontend", "errors"},
+    "library": {"compat", "frontend", "extensions", "passes", "dialects", "transforms", "runtime", "errors"},
+    "compat": {"library", "frontend", "dialects", "runtime", "errors"},
+    "train": {"compat", "library", "frontend", "errors"},
     "tools": {
+        "library",
         "debugging",
         "explorer",
         "debug_counters",

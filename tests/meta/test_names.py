@@ -14,7 +14,7 @@ from lamina.dialects.context import make_context
 ROOT = Path(__file__).parent.parent.parent
 DIALECTS = ("graph", "loop", "program", "scalar", "arith", "math", "vector", "memref", "func")
 ROOMS = (
-    "transforms", "lowering", "codegen", "runtime", "debugging", "explorer", "tools", "frontend", "train",
+    "transforms", "lowering", "codegen", "runtime", "debugging", "explorer", "tools", "frontend", "library", "compat", "train",
 )  # fmt: skip
 BARE = ("transforms", "lowering")
 """Where sets of ops are written without their dialect: other folders have the names of functions and of LLVM's instructions."""

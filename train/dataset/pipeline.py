@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ...compat.jax.tree_util import keystr, leaves_with_path
 from ...errors import ShapeError
 from ...frontend import pytree
 from ...frontend.jit import jit as compiled
-from ...frontend.random import namespace as random
-from ...frontend.tree import keystr, leaves_with_path
+from ...library.random import namespace as random
 from .prefetch import prefetched
 
 Tree = Any

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.nn import namespace as nn
-from ...frontend.numpy import namespace as lnp
-from ...frontend.numpy.at import dynamic_update_slice
-from ...frontend.random import namespace as random
+from ...library.nn import namespace as nn
+from ...library.numpy import namespace as lnp
+from ...library.numpy.at import dynamic_update_slice
+from ...library.random import namespace as random
 from .initializers import Initializer, glorot_uniform
 from .linear import Linear
 from .module import Module, static

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.nn import namespace as nn
-from ...frontend.random import namespace as random
+from ...library.nn import namespace as nn
+from ...library.random import namespace as random
 from .linear import Linear
 from .module import Module, static
 

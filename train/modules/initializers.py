@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.nn import initializers as nn_initializers
-from ...frontend.numpy import namespace as lnp
 from ...frontend.promotion import is_inexact_dtype
-from ...frontend.random import namespace as random
+from ...library.nn import initializers as nn_initializers
+from ...library.numpy import namespace as lnp
+from ...library.random import namespace as random
 
 Initializer = Callable[[Any, Sequence[int], Any], Any]
 

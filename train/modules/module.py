@@ -10,11 +10,11 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
+from ...compat.jax.tree_util import keystr, leaves_with_path
 from ...frontend import pytree
 from ...frontend.functions import TensorSpec
 from ...frontend.tracer import Tracer
 from ...frontend.transformations.autodiff import trainable
-from ...frontend.tree import keystr, leaves_with_path
 from .text import tree_text
 
 Self = TypeVar("Self", bound="Module")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.nn import namespace as nn
-from ...frontend.numpy import namespace as lnp
+from ...library.nn import namespace as nn
+from ...library.numpy import namespace as lnp
 from .module import Module, buffer, static
 
 __all__ = ["BatchNorm", "GroupNorm", "LayerNorm", "RMSNorm"]

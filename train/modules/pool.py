@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...frontend.nn import namespace as nn
+from ...library.nn import namespace as nn
 from .module import Module, static
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.nn import namespace as nn
-from ...frontend.numpy import namespace as lnp
-from ...frontend.random import namespace as random
+from ...library.nn import namespace as nn
+from ...library.numpy import namespace as lnp
+from ...library.random import namespace as random
 from .initializers import torch_uniform
 from .module import Module, static
 

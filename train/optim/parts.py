@@ -9,7 +9,7 @@ import numpy as np
 
 from ...frontend import pytree
 from ...frontend.conditional import cond
-from ...frontend.numpy import namespace as lnp
+from ...library.numpy import namespace as lnp
 from .schedules import Schedule
 from .transformation import (
     Empty,

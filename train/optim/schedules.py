@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.numpy import namespace as lnp
+from ...library.numpy import namespace as lnp
 
 Schedule = Callable[[Any], Any]
 

@@ -18,10 +18,10 @@ import numpy as np
 from ...errors import ShapeError
 from ...frontend import pytree
 from ...frontend.functions import Aval, TracedFunction, abstract, call_function, is_staging, staging, trace_function
-from ...frontend.numpy import namespace as lnp
 from ...frontend.promotion import is_complex_dtype
 from ...frontend.tracer import Tracer
 from ...frontend.transformations.autodiff import trainable
+from ...library.numpy import namespace as lnp
 
 Tree = Any
 

@@ -16,9 +16,9 @@ import types
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
+from lamina.compat.jax.keys import KeyArray
 from lamina.frontend import tracer
 from lamina.frontend.functions import is_staging
-from lamina.frontend.keys import KeyArray
 from lamina.frontend.tracer import Tracer
 from lamina.frontend.tracing import current
 from lamina.frontend.transformations.custom import CustomVJPPrimal, may_change

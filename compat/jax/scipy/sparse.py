@@ -1,0 +1,7 @@
+"""`lamina.scipy.sparse`: `linalg` has the solvers of linear systems that only ask for products."""
+
+from __future__ import annotations
+
+from ....library.linalg import namespace as linalg
+
+__all__ = ["linalg"]

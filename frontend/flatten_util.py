@@ -1,7 +1,0 @@
-"""`lamina.flatten_util`: jax.flatten_util's one name, a tree of arrays as one vector."""
-
-from __future__ import annotations
-
-from .tree import ravel_pytree
-
-__all__ = ["ravel_pytree"]

@@ -1,5 +1,0 @@
-"""`lamina.scipy.integrate`."""
-
-from ..numpy.poly import trapezoid
-
-__all__ = ["trapezoid"]

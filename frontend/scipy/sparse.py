@@ -1,7 +1,0 @@
-"""`lamina.scipy.sparse`: `linalg` has the solvers of linear systems that only ask for products."""
-
-from __future__ import annotations
-
-from ..linalg import namespace as linalg
-
-__all__ = ["linalg"]

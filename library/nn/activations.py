@@ -1,0 +1,190 @@
+"""Activations, of `lamina.nn`: jax.nn's, with its names and its slopes where formulas change."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShapeError
+from ...frontend.define_by_run.eager import api
+from ...frontend.elementwise import compare, full_like_tracer, prepare, select
+from ...frontend.moves import normalize_axis, slice_axis
+from ...frontend.tracer import Tracer
+from ...frontend.tracing import build, lift, lift_float
+from ...frontend.transformations.custom import with_slopes
+from ..numpy.logic import where
+from ..numpy.math import logaddexp
+from ..numpy.reduce import mean as mean_of
+from ..numpy.reduce import var as var_of
+from ..numpy.ufuncs import absolute, maximum, minimum, sqrt, tanh
+
+__all__ = [
+    "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
+    "mish", "relu6", "selu", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize",
+]  # fmt: skip
+
+
+def _positive(x: Tracer) -> Tracer:
+    return compare("gt", x, full_like_tracer(x, 0))
+
+
+@api
+def relu6(x: Any) -> Any:
+    """`min(max(x, 0), 6)`."""
+    x = lift(x)
+    # choices, whose slope is 0 where they are made: NaN stays
+    return where(x <= 0, 0, where(x >= 6, 6, x))
+
+
+@api
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """`x` where it is positive, else `alpha * expm1(x)`."""
+    x = lift_float(x)
+    positive = _positive(x)
+    return where(positive, x, alpha * build("expm1", select(positive, full_like_tracer(x, 0), x)))
+
+
+@api
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """`max(x, 0) + alpha * expm1(min(x, 0) / alpha)`."""
+    x = lift_float(x)
+    return maximum(x, 0) + alpha * build("expm1", lift(minimum(x, 0) / alpha))
+
+
+@api
+def selu(x: Any) -> Any:
+    """`elu` that keeps mean 0 and variance 1."""
+    return 1.0507009873554804934193349852946 * elu(lift_float(x), 1.6732632423543772848170429916717)
+
+
+@api
+def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+    """`x` where it is not negative, else `negative_slope * x`."""
+    x = lift_float(x)
+    return where(x >= 0, x, negative_slope * x)
+
+
+@api
+def hard_tanh(x: Any) -> Any:
+    """`x` between -1 and 1, the nearer of both elsewhere."""
+    x = lift(x)
+    return where(x > 1, 1, x if x.dtype.kind == "u" else where(x < -1, -1, x))
+
+
+@api
+def hard_sigmoid(x: Any) -> Any:
+    """`relu6(x + 3) / 6`."""
+    return relu6(lift_float(x) + 3.0) / 6.0
+
+
+@api
+def hard_silu(x: Any) -> Any:
+    """`x * hard_sigmoid(x)`."""
+    x = lift_float(x)
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+@api
+def mish(x: Any) -> Any:
+    """`x * tanh(softplus(x))`."""
+    x = lift_float(x)
+    return x * tanh(logaddexp(x, 0.0))
+
+
+@api
+def soft_sign(x: Any) -> Any:
+    """`x / (1 + |x|)`."""
+    return _soft_sign(lift_float(x))
+
+
+def _soft_sign_slope(y: Tracer, x: Tracer) -> Any:
+    inverse = 1.0 / (absolute(x) + 1.0)
+    return inverse * inverse
+
+
+_soft_sign = with_slopes(lambda x: x / (absolute(x) + 1.0), _soft_sign_slope)
+
+
+@api
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """`(x + sqrt(x * x + b)) / 2`."""
+    x, b = prepare(np.arctan2, (lift_float(x), b))[0]
+    return _squareplus(x, b)
+
+
+def _root(x: Tracer, b: Tracer) -> Tracer:
+    return build("sqrt", x * x + b)
+
+
+def _half_sum(x: Tracer, b: Tracer) -> Tracer:
+    root, negative = _root(x, b), compare("lt", x, full_like_tracer(x, 0))  # where the sum cancels
+    return select(negative, 0.5 * b / (root - select(negative, x, full_like_tracer(x, -1))), 0.5 * (x + root))
+
+
+_ramp = with_slopes(  # 0.5 + 0.5 x / root
+    lambda x, b: _half_sum(x, b) / _root(x, b),
+    lambda y, x, b: 0.5 * b / (x * x + b) / _root(x, b),
+    lambda y, x, b: -0.25 * x / (x * x + b) / _root(x, b),
+)
+_squareplus = with_slopes(_half_sum, lambda y, x, b: _ramp(x, b), lambda y, x, b: 0.25 / _root(x, b))
+
+
+@api
+def log_sigmoid(x: Any) -> Any:
+    """`log(sigmoid(x))`, accurate where the sigmoid is near 0 or 1."""
+    return -logaddexp(-lift_float(x), 0.0)
+
+
+@api
+def log1mexp(x: Any) -> Any:
+    """`log(1 - exp(-x))` of positive numbers, accurate where they are near 0 or large."""
+    x = lift_float(x)
+    near = compare("lt", x, full_like_tracer(x, math.log(2)))
+    one = full_like_tracer(x, 1)
+    return select(
+        near, build("log", -build("expm1", -select(near, x, one))), build("log1p", -build("exp", -select(near, one, x)))
+    )
+
+
+@api
+def sparse_plus(x: Any) -> Any:
+    """0 below -1, `(x + 1)**2 / 4` up to 1, `x` above."""
+    x = lift_float(x)
+    return where(x <= -1, 0.0, where(x >= 1, x, (x + 1) ** 2 / 4))
+
+
+@api
+def sparse_sigmoid(x: Any) -> Any:
+    """`(x + 1) / 2` within [0, 1]."""
+    return 0.5 * (minimum(maximum(lift_float(x), -1.0), 1.0) + 1.0)
+
+
+@api
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second.
+
+    Raises:
+        ShapeError: the size is odd.
+    """
+    x = lift_float(x)
+    dim = normalize_axis(axis, x.ndim)
+    n = x.shape[dim]
+    if n % 2:
+        raise ShapeError(f"glu needs an even size along axis {axis}, got shape {list(x.shape)}")
+    return slice_axis(x, dim, 0, n // 2) * build("sigmoid", slice_axis(x, dim, n // 2, n))
+
+
+@api
+def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None) -> Any:
+    """`(x - mean) / sqrt(variance + epsilon)`, with the mean and the variance along `axis` where they are not given."""
+    x = lift_float(x)
+    if mean is None:
+        mean = mean_of(x, axis, keepdims=True, where=where)
+    if variance is None:
+        variance = var_of(x, axis, keepdims=True, where=where)
+    return (x - mean) / sqrt(lift(variance) + epsilon)

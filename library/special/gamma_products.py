@@ -1,0 +1,257 @@
+"""lamina.special: the gamma function and quotients of it, as products of powers.
+
+Exponentials of `gammaln` lose as many units in the last place as the logarithm is large. By Stirling's formula the large
+factors are powers, which are accurate for any exponent, of bases that are exact or whose rounding error is known and put
+right: `(x + e)**y` is `x**y exp(y e / x)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...frontend.define_by_run.eager import operation
+from ...frontend.elementwise import compare, full_like_tracer, select
+from ...frontend.tracer import Tracer
+from ...frontend.tracing import build, lift
+from ...frontend.transformations.autodiff import jvp
+from ...frontend.transformations.custom import with_slopes
+from ..numpy.ufuncs import floor
+from .gammas import LARGE, STIRLING, betaln, digamma, gammaln_near_zeros, gammasgn, is_large, log_gamma_ratio, zeta
+from .parts import as_float, floats, polynomial
+
+__all__ = ["beta", "factorial", "gamma", "poch", "polygamma"]
+
+_STIRLING_FROM = 11
+_OVERFLOWS = {4: 36.0, 8: 172.0}
+"""Where the gamma function is infinite, by the bytes of a number."""
+_SPLIT = {4: 4097.0, 8: 134217729.0}
+"""The product by these, rounded, tells the higher half of the digits (Veltkamp)."""
+_LARGEST_EXPONENT = {4: 80.0, 8: 700.0}
+
+
+def _is(predicate: str, x: Tracer, value: float) -> Tracer:
+    return compare(predicate, x, full_like_tracer(x, value))
+
+
+def _where(condition: Tracer, x: Tracer, value: float) -> Tracer:
+    """`x` where a condition holds, a harmless number elsewhere."""
+    return select(condition, x, full_like_tracer(x, value))
+
+
+def _both(x: Tracer, y: Tracer) -> Tracer:
+    return build("and", x, y)
+
+
+def _tail(x: Tracer) -> Tracer:
+    """What Stirling's formula leaves of `gammaln`."""
+    back = 1.0 / x
+    return back * polynomial(back * back, STIRLING)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The gamma function
+
+
+def _gamma_of_positive(x: Tracer) -> Tracer:
+    """For x >= 0.5; small arguments move down to [2, 3) by differences, which are exact."""
+    near = _is("lt", x, _STIRLING_FROM)
+    z, product = _where(near, x, 1), full_like_tracer(x, 1)
+    for _ in range(_STIRLING_FROM - 2):
+        above = _is("ge", z, 3)
+        z = select(above, z - 1.0, z)
+        product = select(above, product * z, product)
+    small = product * build("exp", gammaln_near_zeros(z))
+    large = select(
+        near, full_like_tracer(x, _STIRLING_FROM), build("min", x, full_like_tracer(x, _OVERFLOWS[x.dtype.itemsize]))
+    )
+    half = build("pow", large, 0.5 * large - 0.25)  # half of the exponent: no overflow before that of the result
+    rest = math.sqrt(2 * math.pi) * build("exp", _tail(large)) * build("exp", -large)
+    return select(near, small, half * rest * half)
+
+
+def gamma_size(x: Tracer) -> Tracer:
+    """The magnitude: near 0 by the recurrence, below it by the reflection; neither rounds an argument where that matters."""
+    size = build("abs", x)
+    far = _is("ge", size, 0.5)
+    y = _gamma_of_positive(select(far, size, x + 1.0))
+    reflects = _both(far, _is("lt", x, 0))
+    rest = _where(reflects, x - build("rint", _where(reflects, x, 1)), 0.5)
+    reflected = math.pi / (size * build("abs", build("sin", rest * math.pi)) * y)
+    return select(reflects, reflected, select(far, y, y / size))
+
+
+_gamma = with_slopes(lambda x: gammasgn(x) * gamma_size(x), lambda y, x: y * digamma(x))
+
+
+@operation
+def gamma(x: Any, /) -> Any:
+    """The gamma function: infinite at 0, NaN at negative whole numbers."""
+    return _gamma(as_float(x))
+
+
+@operation
+def factorial(n: Any, exact: bool = False) -> Any:
+    """`gamma(n + 1)`, 0 for negative numbers; `exact` is not available."""
+    if exact:
+        raise ValueError("factorial has no exact integers: use math.factorial")
+    n = as_float(n)
+    negative, above = _is("lt", n, 0), _is("ge", n, 1)
+    n = select(negative, full_like_tracer(n, 0), n)
+    below = select(above, full_like_tracer(n, 0), n)
+    y = select(above, n, full_like_tracer(n, 1)) * _gamma(select(above, n, below + 1.0))  # n + 1 would be rounded
+    return select(negative, full_like_tracer(n, 0), y)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Quotients
+
+
+def _sum(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
+    """The rounded sum and what rounding lost (Knuth)."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def _halves(x: Tracer) -> tuple[Tracer, Tracer]:
+    scaled = x * _SPLIT[x.dtype.itemsize]
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _quotient(x: Tracer, y: Tracer, low_x: Tracer, low_y: Tracer) -> tuple[Tracer, Tracer]:
+    """`(x + low_x) / (y + low_y)` rounded, and the rest relative to it, of the exact product (Dekker)."""
+    q = x / y
+    product = q * y
+    (q_high, q_low), (y_high, y_low) = _halves(q), _halves(y)
+    lost = ((q_high * y_high - product) + q_high * y_low + q_low * y_high) + q_low * y_low
+    return q, (((x - product) - lost) + low_x - q * low_y) / product
+
+
+def _power(base: tuple[Tracer, Tracer], exponent: Tracer) -> Tracer:
+    """`base**exponent` of a number with its relative error."""
+    return build("pow", base[0], exponent) * build("exp", exponent * base[1])
+
+
+def _moderate(x: Tracer, *others: Tracer) -> list[Tracer]:
+    """Numbers of one scale, scaled down where the first one is so large that parts of products would overflow."""
+    huge = _is("gt", x, 2.0**60)
+    factor = _where(huge, full_like_tracer(x, 2.0**-40 if x.dtype.itemsize == 4 else 2.0**-100), 1)
+    return [v * factor for v in (x, *others)]
+
+
+def _beta_of_large(high: Tracer, low: Tracer) -> Tracer:
+    """For `high >= LARGE` and `high >= low > 0`, both finite."""
+    total, lost = _sum(high, low)
+    zero = full_like_tracer(high, 0)
+    scaled_total, scaled_high, scaled_low, scaled_lost = _moderate(total, high, low, lost)
+    high_part = _quotient(scaled_high, scaled_total, zero, scaled_lost)
+    # both large: (high / total)**high (low / total)**low (2 pi total / (high low))**(1 / 2)
+    large = _is("ge", low, LARGE)
+    bounded = _where(large, low, LARGE)
+    low_part = _quotient(_where(large, scaled_low, 1), scaled_total, zero, scaled_lost)
+    root = build("sqrt", 2 * math.pi / bounded / high_part[0])
+    both = _power(low_part, bounded) * root * build("exp", _tail(bounded)) * _power(high_part, high)
+    # one: gamma(low) (high / total)**(high - 1 / 2) (e / total)**low
+    small = select(large, full_like_tracer(low, 1), low)
+    one = _power((total, lost / total), -small) * build("exp", small) * gamma_size(small) * _power(high_part, high - 0.5)
+    return select(large, both, one) * build("exp", _tail(high) - _tail(total))
+
+
+def _fits(*xs: Tracer) -> Tracer:
+    """Where the gamma function is finite, and not below its least normal number."""
+    found = None
+    for x in xs:
+        one = _is("lt", build("abs", x), _OVERFLOWS[x.dtype.itemsize] - 2)
+        found = one if found is None else _both(found, one)
+    assert found is not None
+    return found
+
+
+def _put_right(x: Tracer, lost: Tracer) -> Tracer:
+    """What `gamma(x)` is to be multiplied by where the argument is `x + lost`."""
+    exact = _is("eq", lost, 0)
+    return 1.0 + select(exact, lost, lost * digamma(_where(build("not", exact), x, 1)))
+
+
+def _beta_value(a: Tracer, b: Tracer) -> Tracer:
+    ordered = compare("ge", a, b)
+    high, low = select(ordered, a, b), select(ordered, b, a)
+    positive = _is("gt", low, 0)
+    large = _both(is_large(high), positive)
+    products = _beta_of_large(_where(large, high, LARGE), _where(large, low, 1))
+    total, lost = _sum(a, b)
+    few = _both(_fits(a, b, total), build("not", large))
+    x, y, z = (_where(few, v, 1) for v in (low, high, total))
+    direct = gamma_size(x) / gamma_size(z) * gamma_size(y) / _put_right(z, _where(few, lost, 0))
+    logarithm = build("exp", betaln(a, b))
+    sign = gammasgn(a) * gammasgn(b) * gammasgn(total)
+    y = sign * select(large, products, select(few, direct, logarithm))
+    return select(_both(positive, _is("eq", high, math.inf)), full_like_tracer(y, 0), y)
+
+
+def _times_slope(logarithm: Callable[..., Any], k: int) -> Callable[..., Tracer]:
+    """The slope of a function by its operand `k` from that of its logarithm."""
+
+    def slope(y: Tracer, *operands: Tracer) -> Tracer:
+        def along(v: Any) -> Any:
+            return logarithm(*operands[:k], v, *operands[k + 1 :])
+
+        return y * lift(jvp(along, (operands[k],), (full_like_tracer(operands[k], 1),))[1])
+
+    return slope
+
+
+_beta = with_slopes(_beta_value, _times_slope(betaln, 0), _times_slope(betaln, 1))
+
+
+@operation
+def beta(a: Any, b: Any, /) -> Any:
+    """The beta function, `gamma(a) gamma(b) / gamma(a + b)`."""
+    return _beta(*floats(a, b))
+
+
+def _poch_of_large(z: Tracer, m: Tracer) -> Tracer:
+    """For `z >= LARGE` and `z + m >= LARGE`: `(end / z)**(z - 1 / 2) (end / e)**m`."""
+    end, lost = _sum(z, m)
+    scaled_z, scaled_end, scaled_lost = _moderate(z, end, lost)
+    part = _power(_quotient(scaled_end, scaled_z, scaled_lost, full_like_tracer(z, 0)), z - 0.5)
+    limit = full_like_tracer(m, _LARGEST_EXPONENT[m.dtype.itemsize])
+    half = 0.5 * m  # no overflow before that of the result
+    power = _power((end, lost / end), half) * build("exp", build("max", build("min", -half, limit), -limit))
+    return part * power * build("exp", _tail(end) - _tail(z)) * power
+
+
+def _poch_value(z: Tracer, m: Tracer) -> Tracer:
+    end, lost = _sum(z, m)
+    large = _both(is_large(z), is_large(end))
+    products = _poch_of_large(_where(large, z, LARGE), _where(large, m, 1))
+    few = _both(_fits(z, end), build("not", large))
+    direct = (
+        gamma_size(_where(few, end, 1)) / gamma_size(_where(few, z, 1)) * _put_right(_where(few, end, 1), _where(few, lost, 0))
+    )
+    logarithm = build("exp", log_gamma_ratio(z, m))
+    y = gammasgn(end) * gammasgn(z) * select(large, products, select(few, direct, logarithm))
+    return select(_is("eq", m, 0), full_like_tracer(y, 1), y)
+
+
+_poch = with_slopes(_poch_value, _times_slope(log_gamma_ratio, 0), _times_slope(log_gamma_ratio, 1))
+
+
+@operation
+def poch(z: Any, m: Any) -> Any:
+    """Pochhammer's symbol, `gamma(z + m) / gamma(z)`; 1 where `m` is 0."""
+    return _poch(*floats(z, m))
+
+
+@operation
+def polygamma(n: Any, x: Any, /) -> Any:
+    """The derivative of order `n` of `digamma`, for x > 0; of order 0 `digamma` itself."""
+    order, x = floats(n, x)
+    first = _is("eq", order, 0)
+    s = select(first, full_like_tracer(order, 1), order) + 1.0
+    odd = compare("ne", floor(s * 0.5) + floor(s * 0.5), s)
+    size = gamma(s) * zeta(s, x)
+    return select(first, digamma(x), select(odd, -size, size))

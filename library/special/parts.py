@@ -1,0 +1,68 @@
+"""What special functions are made of: operands that are floats, polynomials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
+from ...frontend.moves import broadcast_tracer
+from ...frontend.promotion import result_type
+from ...frontend.tracer import Tracer
+from ...frontend.tracing import build, lift_operands, token
+
+EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
+"""`expm1(z) / z` in z, enough up to 1 with three derivatives."""
+
+NEAR_LOG = 0.125
+LOG_RATIO = tuple((-1) ** k / (k + 1) for k in range(24))
+"""`log1p(z) / z` in z, enough up to `NEAR_LOG` with three derivatives."""
+
+
+def as_float(x: Any) -> Tracer:
+    return prepare(np.sqrt, (x,))[0][0]
+
+
+def floats(x: Any, y: Any) -> list[Tracer]:
+    return prepare(np.arctan2, (x, y))[0]
+
+
+def float_operands(*args: Any) -> list[Tracer]:
+    """Operands as floats of one dtype and shape."""
+    tokens = [token(x) for x in args]
+    dtype = result_type(tokens)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    tracers = lift_operands(args, tokens, (dtype,) * len(args))
+    shape = broadcast_shapes([t.shape for t in tracers])
+    return [broadcast_tracer(t, shape) for t in tracers]
+
+
+def chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
+    """`sum(c[k] * T_k(x))` by Clenshaw's recurrence, without the coefficients that the dtype does not see."""
+    eps = float(np.finfo(x.dtype).eps) / 64
+    while abs(coefficients[-1]) < eps:
+        coefficients = coefficients[:-1]
+    high = low = full_like_tracer(x, 0)
+    twice = x + x
+    for c in reversed(coefficients[1:]):
+        high, low = twice * high - low + c, high
+    return x * high - low + coefficients[0]
+
+
+def polynomial(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
+    y = full_like_tracer(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        y = y * x + c
+    return y
+
+
+def log1p_less(x: Tracer, whole: Tracer) -> Tracer:
+    """`log(1 + x) - x`, accurate near 0; `whole` is `1 + x`, which is computed from `x` near 0 alone."""
+    near = compare("lt", build("abs", x), full_like_tracer(x, 0.3))
+    z = select(near, x, full_like_tracer(x, 0))
+    r = z / (2.0 + z)
+    square = r * r
+    series = 2.0 * r * square * polynomial(square, tuple(1 / (2 * k + 3) for k in range(11))) - z * r
+    return select(near, series, build("log", select(near, full_like_tracer(x, 1), whole)) - x)
