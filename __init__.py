@@ -45,27 +45,6 @@ if TYPE_CHECKING:
     from .errors import TracingError as TracingError
     from .frontend import extend as extend
     from .frontend import testing as testing
-    from .frontend.compile.compiled import compile as compile
-    from .frontend.compile.compiled import no_breaks as no_breaks
-    from .frontend.compile.compiled import no_recompile as no_recompile
-    from .frontend.compile.report import explain as explain
-    from .frontend.conditional import cond as cond
-    from .frontend.conditional import switch as switch
-    from .frontend.conditional import while_loop as while_loop
-    from .frontend.config import config as config
-    from .frontend.control import fori_loop as fori_loop
-    from .frontend.control import scan as scan
-    from .frontend.define_by_run.record import Record as Record
-    from .frontend.define_by_run.record import record as record
-    from .frontend.devices import Device as Device
-    from .frontend.devices import DeviceArray as DeviceArray
-    from .frontend.devices import register_device as register_device
-    from .frontend.dynamic import dim as dim
-    from .frontend.effects import after as after
-    from .frontend.effects import check as check
-    from .frontend.effects import error_if as error_if
-    from .frontend.effects import io_callback as io_callback
-    from .frontend.effects import pure_callback as pure_callback
     from .frontend.extend import call_op as call_op
     from .frontend.extend import register_kernel as register_kernel
     from .frontend.extend import register_op as register_op
@@ -75,10 +54,42 @@ if TYPE_CHECKING:
     from .frontend.extend import register_step as register_step
     from .frontend.extend import register_strategy as register_strategy
     from .frontend.extend import register_target as register_target
-    from .frontend.functions import TensorSpec as TensorSpec
-    from .frontend.jit import jit as jit
-    from .frontend.jit import make_graph as make_graph
-    from .frontend.jit import make_jaxpr as make_jaxpr
+    from .frontend.functions.autodiff import grad as grad
+    from .frontend.functions.autodiff import jvp as jvp
+    from .frontend.functions.autodiff import stop_gradient as stop_gradient
+    from .frontend.functions.autodiff import value_and_grad as value_and_grad
+    from .frontend.functions.batching import vmap as vmap
+    from .frontend.functions.conditional import cond as cond
+    from .frontend.functions.conditional import switch as switch
+    from .frontend.functions.conditional import while_loop as while_loop
+    from .frontend.functions.control import fori_loop as fori_loop
+    from .frontend.functions.control import scan as scan
+    from .frontend.functions.custom import custom_gradient as custom_gradient
+    from .frontend.functions.custom import custom_jvp as custom_jvp
+    from .frontend.functions.custom import custom_vjp as custom_vjp
+    from .frontend.functions.effects import after as after
+    from .frontend.functions.effects import check as check
+    from .frontend.functions.effects import error_if as error_if
+    from .frontend.functions.effects import io_callback as io_callback
+    from .frontend.functions.effects import pure_callback as pure_callback
+    from .frontend.functions.implicit import closure_convert as closure_convert
+    from .frontend.functions.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
+    from .frontend.functions.jacobians import block_until_ready as block_until_ready
+    from .frontend.functions.jacobians import checkpoint as checkpoint
+    from .frontend.functions.jacobians import device_get as device_get
+    from .frontend.functions.jacobians import device_put as device_put
+    from .frontend.functions.jacobians import eval_shape as eval_shape
+    from .frontend.functions.jacobians import hessian as hessian
+    from .frontend.functions.jacobians import jacfwd as jacfwd
+    from .frontend.functions.jacobians import jacobian as jacobian
+    from .frontend.functions.jacobians import jacrev as jacrev
+    from .frontend.functions.jacobians import remat as remat
+    from .frontend.functions.jacobians import typeof as typeof
+    from .frontend.functions.unjitted import disable_jit as disable_jit
+    from .frontend.functions.vjp import fwd_and_bwd as fwd_and_bwd
+    from .frontend.functions.vjp import linear_transpose as linear_transpose
+    from .frontend.functions.vjp import linearize as linearize
+    from .frontend.functions.vjp import vjp as vjp
     from .frontend.kernel.annotations import bool_ as bool_
     from .frontend.kernel.annotations import empty as empty
     from .frontend.kernel.annotations import f32 as f32
@@ -97,39 +108,28 @@ if TYPE_CHECKING:
     from .frontend.kernel.call_kernel import call_kernel as call_kernel
     from .frontend.kernel.decorator import kernel as kernel
     from .frontend.kernel.tune import tune as tune
-    from .frontend.lowered import Compiled as Compiled
-    from .frontend.lowered import Lowered as Lowered
-    from .frontend.pytree import register_dataclass as register_dataclass
-    from .frontend.pytree import register_pytree_node as register_pytree_node
-    from .frontend.scopes import named_scope as named_scope
-    from .frontend.transformations.autodiff import grad as grad
-    from .frontend.transformations.autodiff import jvp as jvp
-    from .frontend.transformations.autodiff import stop_gradient as stop_gradient
-    from .frontend.transformations.autodiff import value_and_grad as value_and_grad
-    from .frontend.transformations.batching import vmap as vmap
-    from .frontend.transformations.custom import custom_gradient as custom_gradient
-    from .frontend.transformations.custom import custom_jvp as custom_jvp
-    from .frontend.transformations.custom import custom_vjp as custom_vjp
-    from .frontend.transformations.implicit import closure_convert as closure_convert
-    from .frontend.transformations.jacobians import ShapeDtypeStruct as ShapeDtypeStruct
-    from .frontend.transformations.jacobians import block_until_ready as block_until_ready
-    from .frontend.transformations.jacobians import checkpoint as checkpoint
-    from .frontend.transformations.jacobians import device_get as device_get
-    from .frontend.transformations.jacobians import device_put as device_put
-    from .frontend.transformations.jacobians import eval_shape as eval_shape
-    from .frontend.transformations.jacobians import hessian as hessian
-    from .frontend.transformations.jacobians import jacfwd as jacfwd
-    from .frontend.transformations.jacobians import jacobian as jacobian
-    from .frontend.transformations.jacobians import jacrev as jacrev
-    from .frontend.transformations.jacobians import remat as remat
-    from .frontend.transformations.jacobians import typeof as typeof
-    from .frontend.transformations.vjp import fwd_and_bwd as fwd_and_bwd
-    from .frontend.transformations.vjp import linear_transpose as linear_transpose
-    from .frontend.transformations.vjp import linearize as linearize
-    from .frontend.transformations.vjp import vjp as vjp
-    from .frontend.unjitted import disable_jit as disable_jit
-    from .frontend.watching import debug_nans as debug_nans
-    from .frontend.watching import watch as watch
+    from .frontend.python.compile.compiled import compile as compile
+    from .frontend.python.compile.compiled import no_breaks as no_breaks
+    from .frontend.python.compile.compiled import no_recompile as no_recompile
+    from .frontend.python.compile.report import explain as explain
+    from .frontend.run.devices import Device as Device
+    from .frontend.run.devices import DeviceArray as DeviceArray
+    from .frontend.run.devices import register_device as register_device
+    from .frontend.run.jit import jit as jit
+    from .frontend.run.jit import make_graph as make_graph
+    from .frontend.run.jit import make_jaxpr as make_jaxpr
+    from .frontend.run.lowered import Compiled as Compiled
+    from .frontend.run.lowered import Lowered as Lowered
+    from .frontend.run.record import Record as Record
+    from .frontend.run.record import record as record
+    from .frontend.run.watching import debug_nans as debug_nans
+    from .frontend.run.watching import watch as watch
+    from .frontend.trace.config import config as config
+    from .frontend.trace.dynamic import dim as dim
+    from .frontend.trace.program import TensorSpec as TensorSpec
+    from .frontend.trace.pytree import register_dataclass as register_dataclass
+    from .frontend.trace.pytree import register_pytree_node as register_pytree_node
+    from .frontend.trace.scopes import named_scope as named_scope
     from .library import fft as fft
     from .library.linalg import namespace as linalg  # noqa: F401
     from .library.nn import namespace as nn  # noqa: F401
@@ -175,7 +175,7 @@ _HOMES = {
         ),
         ".errors",
     ),
-    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.transformations.autodiff"),
+    **dict.fromkeys(("grad", "jvp", "stop_gradient", "value_and_grad"), ".frontend.functions.autodiff"),
     **dict.fromkeys(
         (
             *(
@@ -190,19 +190,19 @@ _HOMES = {
             ),
             *("jacfwd", "jacobian", "jacrev", "remat"),
         ),
-        ".frontend.transformations.jacobians",
+        ".frontend.functions.jacobians",
     ),
-    **dict.fromkeys(("fwd_and_bwd", "linear_transpose", "linearize", "vjp"), ".frontend.transformations.vjp"),
-    **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.transformations.custom"),
-    **dict.fromkeys(("Record", "record"), ".frontend.define_by_run.record"),
+    **dict.fromkeys(("fwd_and_bwd", "linear_transpose", "linearize", "vjp"), ".frontend.functions.vjp"),
+    **dict.fromkeys(("custom_gradient", "custom_jvp", "custom_vjp"), ".frontend.functions.custom"),
+    **dict.fromkeys(("Record", "record"), ".frontend.run.record"),
     "tune": ".frontend.kernel.tune",
-    "vmap": ".frontend.transformations.batching",
+    "vmap": ".frontend.functions.batching",
     **dict.fromkeys(("segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"), ".library.numpy.at"),
     "kernel": ".frontend.kernel.decorator",
     "call_kernel": ".frontend.kernel.call_kernel",
-    "config": ".frontend.config",
-    **dict.fromkeys(("fori_loop", "scan"), ".frontend.control"),
-    **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.conditional"),
+    "config": ".frontend.trace.config",
+    **dict.fromkeys(("fori_loop", "scan"), ".frontend.functions.control"),
+    **dict.fromkeys(("cond", "switch", "while_loop"), ".frontend.functions.conditional"),
     **dict.fromkeys(("associative_scan", "map"), ".compat.jax.lax.namespace"),
     **dict.fromkeys(
         (
@@ -211,14 +211,14 @@ _HOMES = {
         ),
         ".frontend.kernel.annotations",
     ),
-    **dict.fromkeys(("Compiled", "Lowered"), ".frontend.lowered"),
-    **dict.fromkeys(("Device", "DeviceArray", "register_device"), ".frontend.devices"),
-    "dim": ".frontend.dynamic",
-    "disable_jit": ".frontend.unjitted",
-    "debug_nans": ".frontend.watching",
-    "watch": ".frontend.watching",
-    "named_scope": ".frontend.scopes",
-    **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.effects"),
+    **dict.fromkeys(("Compiled", "Lowered"), ".frontend.run.lowered"),
+    **dict.fromkeys(("Device", "DeviceArray", "register_device"), ".frontend.run.devices"),
+    "dim": ".frontend.trace.dynamic",
+    "disable_jit": ".frontend.functions.unjitted",
+    "debug_nans": ".frontend.run.watching",
+    "watch": ".frontend.run.watching",
+    "named_scope": ".frontend.trace.scopes",
+    **dict.fromkeys(("after", "check", "error_if", "io_callback", "pure_callback"), ".frontend.functions.effects"),
     **dict.fromkeys(
         (
             *("call_op", "register_kernel", "register_op", "register_pass", "register_primitive", "register_rule"),
@@ -226,15 +226,15 @@ _HOMES = {
         ),
         ".frontend.extend",
     ),
-    **dict.fromkeys(("jit", "make_graph", "make_jaxpr"), ".frontend.jit"),
-    "closure_convert": ".frontend.transformations.implicit",
-    **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.compile.compiled"),
-    "explain": ".frontend.compile.report",
+    **dict.fromkeys(("jit", "make_graph", "make_jaxpr"), ".frontend.run.jit"),
+    "closure_convert": ".frontend.functions.implicit",
+    **dict.fromkeys(("compile", "no_breaks", "no_recompile"), ".frontend.python.compile.compiled"),
+    "explain": ".frontend.python.compile.report",
     "Array": ".runtime.array",
     "save": ".train.files",
     **dict.fromkeys(("Module", "buffer", "static"), ".train.modules.module"),
-    "TensorSpec": ".frontend.functions",
-    **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.pytree"),
+    "TensorSpec": ".frontend.trace.program",
+    **dict.fromkeys(("register_dataclass", "register_pytree_node"), ".frontend.trace.pytree"),
     **dict.fromkeys(("get_result_pool", "set_result_pool"), ".runtime.pool"),
     **dict.fromkeys(("get_threads", "set_threads"), ".runtime.threads"),
 }

@@ -48,7 +48,7 @@ def _shares() -> Counter[str]:
     """Fills with the seconds that the parts of a compilation take."""
     from lamina import pipeline
     from lamina.codegen import compile as codegen
-    from lamina.frontend import jit
+    from lamina.frontend.run import jit
 
     shares: Counter[str] = Counter()
 

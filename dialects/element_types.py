@@ -1,7 +1,7 @@
 """The element types: a row of `TABLE` is all that the compiler and the runtime know of one.
 
 A row names the type in MLIR, NumPy, LLVM and C. The rest follows from its kind and its size: arithmetic
-(`dialects/scalar.py`), promotion, which is NumPy's own (`frontend/promotion.py`), and how a call passes a scalar
+(`dialects/scalar.py`), promotion, which is NumPy's own (`frontend/trace/promotion.py`), and how a call passes a scalar
 (`codegen/entry_arguments.py`).
 """
 

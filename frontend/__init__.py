@@ -1,1 +1,1 @@
-"""Python to graph IR: tracing, the NumPy-like API, pytrees, jit and grad."""
+"""From Python to graph and loop IR: tracing, functions of functions, ways to run a program, Python's source, kernels."""

@@ -52,13 +52,13 @@ from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, 
 from ..passes import register_pass
 from ..pipeline import register_step
 from ..written_kernels import find_kernel
-from .define_by_run.eager import api
-from .devices import Device, register_device
-from .functions import TensorSpec
 from .kernel.decorator import KernelBase
-from .locations import located
-from .tracer import Tracer
-from .tracing import current, is_array_like
+from .run.devices import Device, register_device
+from .run.eager import api
+from .trace.locations import located
+from .trace.program import TensorSpec
+from .trace.tracer import Tracer
+from .trace.tracing import current, is_array_like
 
 __all__ = [
     "EXACT",

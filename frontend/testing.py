@@ -26,10 +26,10 @@ from ..errors import ExtensionError
 from ..runtime.interpreter import interpret
 from ..transforms.graph_simplify import simplify_block
 from .extend import call_op
-from .jit import jit, make_graph
-from .transformations.autodiff import jvp
-from .transformations.batching import vmap
-from .transformations.vjp import vjp
+from .functions.autodiff import jvp
+from .functions.batching import vmap
+from .functions.vjp import vjp
+from .run.jit import jit, make_graph
 
 __all__ = ["check_op", "check_rule"]
 

@@ -15,13 +15,13 @@ import numpy as np
 from ..dialects.graph.fft import roots_of_unity
 from ..dialects.symbolic import Size, require_at_least
 from ..errors import DTypeError, ShapeError
-from ..frontend.complex_formulas import conjugate, joined, parts
-from ..frontend.define_by_run.eager import api, creation
-from ..frontend.elementwise import full_like_tracer
-from ..frontend.moves import normalize_axes, normalize_axis
-from ..frontend.promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
-from ..frontend.tracer import Tracer
-from ..frontend.tracing import build, lift, lift_as
+from ..frontend.run.eager import api, creation
+from ..frontend.trace.axes_and_shapes import normalize_axes, normalize_axis
+from ..frontend.trace.complex_formulas import conjugate, joined, parts
+from ..frontend.trace.elementwise import full_like_tracer
+from ..frontend.trace.promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
+from ..frontend.trace.tracer import Tracer
+from ..frontend.trace.tracing import build, lift, lift_as
 from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from .numpy.create import arange, on_device
 from .numpy.join import concatenate, roll

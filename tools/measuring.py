@@ -20,7 +20,7 @@ from ..codegen.machine.chains import ChainProbe, throughput_chains
 from ..codegen.machine.memory import ChaseProbe, ReadProbe, StoreProbe, size_from
 from ..codegen.machine.race import MARGIN, race, winner
 from ..codegen.targets import TARGETS, Target
-from ..frontend.jit import jit
+from ..frontend.run.jit import jit
 from ..runtime.threads import get_threads, set_threads
 
 _SIDES = (480, 1024)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..frontend.jit import jit
-from ..frontend.transformations.autodiff import value_and_grad
+from ..frontend.functions.autodiff import value_and_grad
+from ..frontend.run.jit import jit
 from ..library.random import namespace as random
 from .checkpoints import Checkpoints
 from .dataset import Dataset, from_iterable

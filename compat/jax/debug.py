@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from ...frontend.effects import call_back, is_plain, print_line
-from ...frontend.functions import is_staging
+from ...frontend.functions.effects import call_back, is_plain, print_line
+from ...frontend.trace.program import is_staging
 
 __all__ = ["callback", "print"]
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...frontend import tracer
-from ...frontend.pytree import flatten, register_dataclass
+from ...frontend.trace import tracer
+from ...frontend.trace.pytree import flatten, register_dataclass
 
 __all__ = ["KeyArray", "extended", "prng_key"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.promotion import result_type
-from ...frontend.pytree import (
+from ...frontend.trace.promotion import result_type
+from ...frontend.trace.pytree import (
     LEAF,
     ClassT,
     TreeDef,

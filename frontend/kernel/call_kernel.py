@@ -17,10 +17,10 @@ from ...dialects.types import element_type, numpy_dtype, tensor
 from ...errors import DTypeError, KernelError, LaminaError, TracingError
 from ...runtime.scalars import is_a, scalar_bits
 from ...runtime.signature import ScalarParam
-from ..functions import TensorSpec, is_staging, staging
-from ..locations import located
-from ..tracer import Tracer
-from ..tracing import Trace, is_traced
+from ..trace.locations import located
+from ..trace.program import TensorSpec, is_staging, staging
+from ..trace.tracer import Tracer
+from ..trace.tracing import Trace, is_traced
 from .decorator import KernelBase
 
 

@@ -244,7 +244,7 @@ class _State:
 
 
 def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None:
-    from ..tracing import is_traced
+    from ..trace.tracing import is_traced
 
     if is_traced(values):
         name = function.__name__

@@ -11,7 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import FileLineColLoc
 
 from ...errors import KernelError
-from ..locations import file_location, placed
+from ..trace.locations import file_location, placed
 
 MISSING: Any = object()
 """What a name stands for that means nothing outside of the kernel."""

@@ -33,7 +33,7 @@ from ...runtime.callable import KernelFunction
 from ...runtime.module_signatures import kernel_signature_of
 from ...runtime.signature import ArrayParam
 from ...runtime.threads import get_threads
-from ..jit import JitBase
+from ..run.jit import JitBase
 from .decorator import KernelBase
 
 MOST_CODE = 1500

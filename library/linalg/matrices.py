@@ -9,11 +9,11 @@ import numpy as np
 
 from ...dialects.symbolic import Size, require_at_least
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api, creation
-from ...frontend.elementwise import broadcast_shapes
-from ...frontend.moves import broadcast_tracer, static_int
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift
+from ...frontend.run.eager import api, creation
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, static_int
+from ...frontend.trace.elementwise import broadcast_shapes
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift
 from ..numpy.complex import conj
 from ..numpy.contract import matmul
 from ..numpy.create import counting, eye, zeros, zeros_like

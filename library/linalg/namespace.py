@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import broadcast_tracer, normalize_axes, normalize_axis, static_int, transpose_tracer
-from ...frontend.promotion import inexact
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift, lift_as
-from ...frontend.transformations.implicit import bicgstab, cg, gmres
+from ...frontend.functions.implicit import bicgstab, cg, gmres
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, static_int, transpose_tracer
+from ...frontend.trace.promotion import inexact
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift, lift_as
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call lnp
 from ..numpy.contract import cross, matmul, tensordot, vecdot
 from ..numpy.contract import outer as outer_of

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.control import fori_loop
-from ...frontend.define_by_run.eager import api
-from ...frontend.jit import jit
-from ...frontend.tracing import lift
-from ...frontend.transformations.autodiff import stop_gradient
-from ...frontend.transformations.custom import custom_jvp
-from ...frontend.transformations.implicit import custom_linear_solve
+from ...frontend.functions.autodiff import stop_gradient
+from ...frontend.functions.control import fori_loop
+from ...frontend.functions.custom import custom_jvp
+from ...frontend.functions.implicit import custom_linear_solve
+from ...frontend.run.eager import api
+from ...frontend.run.jit import jit
+from ...frontend.trace.tracing import lift
 from ..numpy import namespace as lnp
 from ..numpy.create import counting
 from .factors import eigh, eigvalsh, inv, matrices, several, triangular

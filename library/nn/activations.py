@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import compare, full_like_tracer, prepare, select
-from ...frontend.moves import normalize_axis, slice_axis
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_float
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import normalize_axis, slice_axis
+from ...frontend.trace.elementwise import compare, full_like_tracer, prepare, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_float
 from ..numpy.logic import where
 from ..numpy.math import logaddexp
 from ..numpy.reduce import mean as mean_of

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes
-from ...frontend.moves import broadcast_tracer, reshape_tracer
-from ...frontend.promotion import FLOAT64, inexact
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer
+from ...frontend.trace.elementwise import broadcast_shapes
+from ...frontend.trace.promotion import FLOAT64, inexact
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from ..numpy.create import counting
 from ..numpy.join import concatenate, stack
 from ..numpy.logic import logical_and, where

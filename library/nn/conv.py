@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.moves import reshape_tracer, reverse_tracer, static_int, transpose_tracer
-from ...frontend.promotion import result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, token
+from ...frontend.trace.axes_and_shapes import reshape_tracer, reverse_tracer, static_int, transpose_tracer
+from ...frontend.trace.promotion import result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, token
 from .windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]

@@ -6,11 +6,11 @@ from typing import Any
 
 from ...compat.jax.keys import takes_keys
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import creation
-from ...frontend.elementwise import full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, normalize_axes
-from ...frontend.promotion import inexact
-from ...frontend.tracing import lift, lift_as
+from ...frontend.run.eager import creation
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes
+from ...frontend.trace.elementwise import full_like_tracer, select
+from ...frontend.trace.promotion import inexact
+from ...frontend.trace.tracing import lift, lift_as
 from ..random.distributions import bernoulli
 
 __all__ = ["dropout"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.tracing import build, lift
+from ...frontend.run.eager import api
+from ...frontend.trace.tracing import build, lift
 from ..numpy.index import counted, index_array
 
 __all__ = ["embedding"]

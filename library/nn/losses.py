@@ -9,13 +9,13 @@ import math
 from typing import Any
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.control import scan
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes, full_like_tracer
-from ...frontend.moves import broadcast_tracer, normalize_axis
-from ...frontend.promotion import FLOAT64, is_integer_dtype, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift, lift_as, lift_float, lift_operands, token
+from ...frontend.functions.control import scan
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis
+from ...frontend.trace.elementwise import broadcast_shapes, full_like_tracer
+from ...frontend.trace.promotion import FLOAT64, is_integer_dtype, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift, lift_as, lift_float, lift_operands, token
 from ..numpy.create import arange, asarray, full, full_like, zeros
 from ..numpy.index import as_index, take_along_axis
 from ..numpy.join import concatenate, stack
@@ -217,7 +217,7 @@ def gaussian_nll_loss(x: Any, y: Any, var: Any, full: bool = False, eps: float =
 
     It leaves `log(2 * pi) / 2` out unless `full`. The gradient sees the variance as if it were not limited.
     """
-    from ...frontend.transformations.autodiff import stop_gradient
+    from ...frontend.functions.autodiff import stop_gradient
 
     x, y, var = _floats(x, y, var)
     limited = var + stop_gradient(maximum(var, eps) - var)

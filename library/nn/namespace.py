@@ -7,12 +7,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from ...frontend.promotion import FLOAT32, INT64, canonical, is_integer_dtype, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_float
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ...frontend.trace.promotion import FLOAT32, INT64, canonical, is_integer_dtype, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_float
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.create import iota
 from ..numpy.index import as_index

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import normalize_axes, normalize_axis, reshape_tracer, static_int
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_float
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import normalize_axes, normalize_axis, reshape_tracer, static_int
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_float
 from ..numpy.create import full
 from ..numpy.reduce import mean as mean_of
 from ..numpy.reduce import sum as sum_of

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer, transpose_tracer
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_float
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, transpose_tracer
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_float
 from ..numpy.contract import contract
 from ..numpy.index import take
 from ..numpy.reduce import max as maximum

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.control import scan
+from ...frontend.functions.control import scan
 from ..numpy.contract import matmul
 from ..numpy.create import asarray
 from ..numpy.join import split

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import nonnegative, static_shape
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift, lift_float
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import nonnegative, static_shape
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift, lift_float
 from ..numpy.index import take
 from .pool import adaptive_ranges, mean_along, product_along
 from .windows import Layout

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...dialects.graph.convolution import dilated
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import static_int
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import static_int
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift
 
 Sizes = int | Sequence[int]
 Padding = str | int | Sequence[int] | Sequence[Sequence[int]]

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend.define_by_run.eager import api, edit
-from ...frontend.moves import broadcast_tracer, full_like_tracer, reshape_tracer, static_int, static_shape, transpose_tracer
-from ...frontend.promotion import BOOL, FLOAT64, INT64, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, lift, lift_as, lift_into
+from ...frontend.run.eager import api, edit
+from ...frontend.trace.axes_and_shapes import (
+    broadcast_tracer,
+    full_like_tracer,
+    reshape_tracer,
+    static_int,
+    static_shape,
+    transpose_tracer,
+)
+from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_into
 from ...runtime import array
 from .index import (
     NEAREST,

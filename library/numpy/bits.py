@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import binary, compare, full_like_tracer, prepare, select
-from ...frontend.promotion import BOOL, STORED, canonical, computed
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, here, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.elementwise import binary, compare, full_like_tracer, prepare, select
+from ...frontend.trace.promotion import BOOL, STORED, canonical, computed
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, here, lift, lift_as
 from .ufuncs import absolute
 
 __all__ = ["bitwise_count", "bitwise_left_shift", "bitwise_right_shift", "left_shift", "nextafter", "right_shift"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend import complex_formulas
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, prepare
-from ...frontend.promotion import dtype_of, is_complex_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, is_traced, lift, operand, token
+from ...frontend.run.eager import operation
+from ...frontend.trace import complex_formulas
+from ...frontend.trace.elementwise import compare, full_like_tracer, prepare
+from ...frontend.trace.promotion import dtype_of, is_complex_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, is_traced, lift, operand, token
 from .ufuncs import arctan2
 
 __all__ = [

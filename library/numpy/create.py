@@ -11,10 +11,17 @@ from ...compat.jax.keys import KeyArray, have_keys
 from ...dialects.symbolic import Size, least, positive
 from ...dialects.types import element_type, tensor
 from ...errors import ShapeError, TracingError
-from ...frontend.define_by_run.eager import EagerTrace, api, creation
-from ...frontend.locations import located
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
-from ...frontend.promotion import (
+from ...frontend.run.eager import EagerTrace, api, creation
+from ...frontend.trace.axes_and_shapes import (
+    broadcast_tracer,
+    normalize_axis,
+    reshape_tracer,
+    static_int,
+    static_shape,
+    transpose_tracer,
+)
+from ...frontend.trace.locations import located
+from ...frontend.trace.promotion import (
     BOOL,
     COMPLEX128,
     FLOAT64,
@@ -25,8 +32,8 @@ from ...frontend.promotion import (
     is_integer_dtype,
     result_type,
 )
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
 from ...runtime.array import as_array
 from .join import stack
 from .logic import astype

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
-from ...frontend.locations import located
-from ...frontend.promotion import narrowed
-from ...frontend.pytree import flatten
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import concrete_array
+from ...frontend.trace.locations import located
+from ...frontend.trace.promotion import narrowed
+from ...frontend.trace.pytree import flatten
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import concrete_array
 from ...runtime.array import as_array
 
 _OF_NUMBERS = (

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.control import fori_loop
-from ...frontend.define_by_run.eager import operation
-from ...frontend.define_by_run.looped import looped
-from ...frontend.promotion import ufunc_dtypes
-from ...frontend.tracing import lift_as, operand, token
+from ...frontend.functions.control import fori_loop
+from ...frontend.run.eager import operation
+from ...frontend.run.looped import looped
+from ...frontend.trace.promotion import ufunc_dtypes
+from ...frontend.trace.tracing import lift_as, operand, token
 from .logic import where
 from .shape import broadcast_arrays
 from .ufunc_methods import attach

@@ -10,9 +10,8 @@ import numpy as np
 
 from ...dialects.symbolic import Size
 from ...errors import DTypeError, ShapeError, SizeError, TracingError
-from ...frontend.define_by_run.eager import api, edit
-from ...frontend.elementwise import broadcast_shapes
-from ...frontend.moves import (
+from ...frontend.run.eager import api, edit
+from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     concat_tracers,
     nonnegative,
@@ -21,9 +20,10 @@ from ...frontend.moves import (
     slice_axis,
     static_shape,
 )
-from ...frontend.promotion import INT64, is_integer_dtype, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import concrete_array, is_traced, lift, lift_as, lift_into, operand, token
+from ...frontend.trace.elementwise import broadcast_shapes
+from ...frontend.trace.promotion import INT64, is_integer_dtype, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as, lift_into, operand, token
 from .at import At
 from .create import arange, diag
 from .index import counted, index_array, take, within

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import reshape_tracer, static_int
-from ...frontend.promotion import FLOAT64, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift, lift_as, token
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import reshape_tracer, static_int
+from ...frontend.trace.promotion import FLOAT64, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift, lift_as, token
 from ..linalg.factors import inv, lstsq
 from .at import At
 from .contract import matmul, outer

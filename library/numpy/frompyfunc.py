@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.control import fori_loop, scan
-from ...frontend.moves import normalize_axes, normalize_axis
+from ...frontend.functions.control import fori_loop, scan
+from ...frontend.trace.axes_and_shapes import normalize_axes, normalize_axis
 from .at import At
 from .create import asarray, full
 from .index import take

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...dialects.symbolic import Size
 from ...errors import ShapeError, TracingError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import reshape_tracer, static_shape
-from ...frontend.promotion import INT64, canonical
-from ...frontend.tracing import concrete_array, is_traced, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import reshape_tracer, static_shape
+from ...frontend.trace.promotion import INT64, canonical
+from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as
 from .complex import iscomplexobj
 from .create import arange, linspace, meshgrid
 from .delegated import ours

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend import complex_formulas
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, prepare, select
-from ...frontend.promotion import is_complex_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace import complex_formulas
+from ...frontend.trace.elementwise import compare, full_like_tracer, prepare, select
+from ...frontend.trace.promotion import is_complex_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build
 from .math import power_series, sign_factor
 
 __all__ = [

@@ -16,9 +16,8 @@ import numpy as np
 from ...dialects.symbolic import Size, ceil_quotient, greatest, least, positive, require_at_least
 from ...dialects.types import INDICES, element_type, numpy_dtype, tensor
 from ...errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.moves import (
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     normalize_axis,
     reshape_tracer,
@@ -27,9 +26,10 @@ from ...frontend.moves import (
     static_int,
     transpose_tracer,
 )
-from ...frontend.promotion import BOOL, INT64, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import Derived, Watched, build, current, here, lift, lift_as
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ...frontend.trace.promotion import BOOL, INT64, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import Derived, Watched, build, current, here, lift, lift_as
 from ...runtime.scalars import is_a
 
 __all__ = ["getitem", "take", "take_along_axis"]

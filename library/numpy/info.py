@@ -11,7 +11,7 @@ import numpy as np
 
 from ...compat.jax.keys import KeyDType
 from ...dialects.element_types import TABLE, Kind
-from ...frontend.tracer import Tracer
+from ...frontend.trace.tracer import Tracer
 from ...runtime.array import as_array
 from .create import asarray, on_device
 

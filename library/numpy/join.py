@@ -9,8 +9,8 @@ import numpy as np
 from ...dialects.symbolic import Size, greatest, least
 from ...dialects.types import element_type, tensor
 from ...errors import DTypeError, ShapeError
-from ...frontend.define_by_run.eager import api, operation
-from ...frontend.moves import (
+from ...frontend.run.eager import api, operation
+from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     concat_tracers,
     nonnegative,
@@ -22,9 +22,9 @@ from ...frontend.moves import (
     static_int,
     static_shape,
 )
-from ...frontend.promotion import INT64, is_integer_dtype, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import current, lift, lift_as, sequence_of_operands, token
+from ...frontend.trace.promotion import INT64, is_integer_dtype, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import current, lift, lift_as, sequence_of_operands, token
 from ...runtime.scalars import is_a
 from .index import slice_places, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, swapaxes

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend import complex_formulas, tracer
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
-from ...frontend.moves import broadcast_tracer
-from ...frontend.promotion import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_operands, operand, token
+from ...frontend.run.eager import operation
+from ...frontend.trace import complex_formulas, tracer
+from ...frontend.trace.axes_and_shapes import broadcast_tracer
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
+from ...frontend.trace.promotion import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_operands, operand, token
 from .ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 
 __all__ = [

@@ -9,13 +9,21 @@ from typing import Any
 import numpy as np
 
 from ...dialects.symbolic import Size
-from ...frontend import complex_formulas
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select, ufunc_op
-from ...frontend.moves import broadcast_tracer
-from ...frontend.promotion import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, lift_as, operand, token
+from ...frontend.run.eager import operation
+from ...frontend.trace import complex_formulas
+from ...frontend.trace.axes_and_shapes import broadcast_tracer
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select, ufunc_op
+from ...frontend.trace.promotion import (
+    COMPLEX128,
+    FLOAT64,
+    dtype_of,
+    is_complex_dtype,
+    is_integer_dtype,
+    ufunc_dtypes,
+    weak_result,
+)
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
     "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp",

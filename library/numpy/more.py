@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import normalize_axis, slice_axis, static_int
-from ...frontend.promotion import is_integer_dtype
-from ...frontend.tracing import concrete_array, lift, lift_as, lift_float
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import normalize_axis, slice_axis, static_int
+from ...frontend.trace.promotion import is_integer_dtype
+from ...frontend.trace.tracing import concrete_array, lift, lift_as, lift_float
 from ..linalg.factors import eigvals
 from .at import At
 from .bits import left_shift, nextafter, require_computed, right_shift

@@ -33,17 +33,17 @@ from numpy import (  # noqa: F401
 
 from ...dialects.rounding import cast as _cast
 from ...errors import TracingError
-from ...frontend import tracer
-from ...frontend.define_by_run import lazy as lazy  # eager.py calls it
-from ...frontend.elementwise import broadcast_shapes as _broadcast_shapes
-from ...frontend.locations import located
-from ...frontend.promotion import STORED as _STORED
-from ...frontend.promotion import canonical as _canonical
-from ...frontend.promotion import common_dtype as _common_dtype
-from ...frontend.promotion import is_float_dtype as _is_float_dtype
-from ...frontend.tracing import is_array_like as _is_array_like
-from ...frontend.tracing import is_traced as _is_traced
-from ...frontend.tracing import token as _token
+from ...frontend.run import lazy as lazy  # eager.py calls it
+from ...frontend.trace import tracer
+from ...frontend.trace.elementwise import broadcast_shapes as _broadcast_shapes
+from ...frontend.trace.locations import located
+from ...frontend.trace.promotion import STORED as _STORED
+from ...frontend.trace.promotion import canonical as _canonical
+from ...frontend.trace.promotion import common_dtype as _common_dtype
+from ...frontend.trace.promotion import is_float_dtype as _is_float_dtype
+from ...frontend.trace.tracing import is_array_like as _is_array_like
+from ...frontend.trace.tracing import is_traced as _is_traced
+from ...frontend.trace.tracing import token as _token
 from ...runtime import array as array_class
 from ...runtime import scalar_types as _scalar_types
 from ...runtime.scalar_types import scalar_type as _scalar_type
@@ -131,7 +131,8 @@ _PARTS = [
     importlib.import_module(f".{part}", __package__)
     for part in (
         *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic"),
-        *("math", "more", "nonzero", "float_parts", "delegated", "pad", "poly", "reduce", "scan", "sets", "shape", "sort", "ufuncs"),
+        *("math", "more", "nonzero", "float_parts", "delegated", "pad", "poly", "reduce", "scan", "sets", "shape", "sort"),
+        "ufuncs",
     )
 ]
 __all__ = [

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError, TracingError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import compare
-from ...frontend.locations import located
-from ...frontend.moves import broadcast_tracer, normalize_axis, static_int
-from ...frontend.promotion import INT64
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import concrete_array, is_traced, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, static_int
+from ...frontend.trace.elementwise import compare
+from ...frontend.trace.locations import located
+from ...frontend.trace.promotion import INT64
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as
 from .at import At
 from .create import iota, zeros
 from .delegated import ours

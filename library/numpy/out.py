@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend import tracer
-from ...frontend.locations import located
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import current
+from ...frontend.trace import tracer
+from ...frontend.trace.locations import located
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import current
 
 KEYWORDS = frozenset({"out", "where", "dtype", "casting", "order", "subok"})
 """The names of such arguments; what a function itself has by one of these names stays its own."""

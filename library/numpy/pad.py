@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend import tracer
-from ...frontend.define_by_run.eager import edit
-from ...frontend.moves import broadcast_tracer, concat_tracers, normalize_axis, reshape_tracer, reverse_tracer, slice_axis
-from ...frontend.promotion import FLOAT64, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_into
+from ...frontend.run.eager import edit
+from ...frontend.trace import tracer
+from ...frontend.trace.axes_and_shapes import (
+    broadcast_tracer,
+    concat_tracers,
+    normalize_axis,
+    reshape_tracer,
+    reverse_tracer,
+    slice_axis,
+)
+from ...frontend.trace.promotion import FLOAT64, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_into
 from .index import take
 from .shape import expand_dims
 from .ufuncs import floor, rint

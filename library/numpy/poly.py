@@ -8,12 +8,12 @@ import numpy as np
 
 from ...dialects.symbolic import Size, least, positive
 from ...errors import ShapeError
-from ...frontend.config import config
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int
-from ...frontend.promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, lift, lift_as, lift_float, operand, token
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int
+from ...frontend.trace.config import config
+from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_float, operand, token
 from .complex import conjugate, imag, real
 from .contract import matmul
 from .create import arange, diagonal

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.complex_formulas import parts
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
-from ...frontend.promotion import BOOL, canonical, inexact, is_complex_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
+from ...frontend.trace.complex_formulas import parts
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ...frontend.trace.promotion import BOOL, canonical, inexact, is_complex_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from .logic import as_bool, isclose
 
 __all__ = [

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer
-from ...frontend.promotion import BOOL
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer
+from ...frontend.trace.promotion import BOOL
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from .join import concatenate
 from .reduce import accumulated, without_nan
 

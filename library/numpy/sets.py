@@ -8,12 +8,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int, transpose_tracer
-from ...frontend.promotion import BOOL, INT64
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import (
+    broadcast_tracer,
+    normalize_axis,
+    reshape_tracer,
+    slice_axis,
+    static_int,
+    transpose_tracer,
+)
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.promotion import BOOL, INT64
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from .create import full, iota
 from .delegated import of_open_size
 from .index import take

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import broadcast_shapes
-from ...frontend.moves import (
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     nonnegative,
     normalize_axes,
@@ -20,8 +19,9 @@ from ...frontend.moves import (
     static_shape,
     transpose_tracer,
 )
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import lift
+from ...frontend.trace.elementwise import broadcast_shapes
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import lift
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "expand_dims", "matrix_transpose",

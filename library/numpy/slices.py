@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ...errors import ShapeError
-from ...frontend.elementwise import broadcast_shapes
-from ...frontend.moves import normalize_axis
-from ...frontend.transformations.batching import vmap
+from ...frontend.functions.batching import vmap
+from ...frontend.trace.axes_and_shapes import normalize_axis
+from ...frontend.trace.elementwise import broadcast_shapes
 from .shape import broadcast_to, moveaxis, ndim, shape
 
 __all__ = ["apply_along_axis", "vectorize"]

@@ -14,11 +14,8 @@ import numpy as np
 
 from ...dialects.symbolic import Size, require_at_least
 from ...errors import DTypeError, ShapeError
-from ...frontend.complex_formulas import parts
-from ...frontend.config import config
-from ...frontend.define_by_run.eager import api
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import (
+from ...frontend.run.eager import api
+from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     normalize_axes,
     normalize_axis,
@@ -28,9 +25,12 @@ from ...frontend.moves import (
     static_int,
     transpose_tracer,
 )
-from ...frontend.promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, concrete_array, lift, lift_as, lift_float, several
+from ...frontend.trace.complex_formulas import parts
+from ...frontend.trace.config import config
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_float, several
 from .create import full, linspace
 from .index import take_along_axis
 from .reduce import any as any_of

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend import tracer
-from ...frontend.define_by_run.eager import api
-from ...frontend.moves import reshape_tracer
-from ...frontend.tracing import lift
+from ...frontend.run.eager import api
+from ...frontend.trace import tracer
+from ...frontend.trace.axes_and_shapes import reshape_tracer
+from ...frontend.trace.tracing import lift
 from . import at as lnp_at
 from . import reduce as lnp_reduce
 from . import scan as lnp_scan

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError
-from ...frontend import complex_formulas
-from ...frontend.config import config
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import binary, compare, full_like_tracer, prepare, select, unary
-from ...frontend.promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, lift_float
+from ...frontend.run.eager import operation
+from ...frontend.trace import complex_formulas
+from ...frontend.trace.config import config
+from ...frontend.trace.elementwise import binary, compare, full_like_tracer, prepare, select, unary
+from ...frontend.trace.promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, lift_float
 
 __all__ = [
     "abs", "absolute", "add", "arctan", "arctan2", "atan", "atan2", "bitwise_and", "bitwise_invert", "bitwise_not",

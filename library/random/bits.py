@@ -17,12 +17,12 @@ import numpy as np
 from ...compat.jax.keys import KeyArray, takes_keys
 from ...dialects.symbolic import is_at_least
 from ...errors import DTypeError, ShapeError
-from ...frontend.define_by_run.eager import api, creation
-from ...frontend.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
-from ...frontend.promotion import INT32, INT64, canonical, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, operand
+from ...frontend.run.eager import api, creation
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
+from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
+from ...frontend.trace.promotion import INT32, INT64, canonical, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, operand
 from ...runtime.array import as_array
 from ..numpy.bits import bitcast
 from ..numpy.create import filled, iota

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
-from ...frontend.promotion import FLOAT64, INT32, INT64, canonical
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as, operand
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.promotion import FLOAT64, INT32, INT64, canonical
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as, operand
 from ..numpy.bits import nextafter
 from ..numpy.create import iota
 from ..numpy.index import take

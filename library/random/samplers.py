@@ -14,16 +14,16 @@ import numpy as np
 
 from ...compat.jax.keys import takes_keys
 from ...errors import DTypeError, ShapeError
-from ...frontend.conditional import while_loop
-from ...frontend.control import scan
-from ...frontend.define_by_run.looped import looped
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer, reshape_tracer, static_int, static_shape
-from ...frontend.promotion import canonical, is_integer_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
-from ...frontend.transformations.batching import vmap
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.batching import vmap
+from ...frontend.functions.conditional import while_loop
+from ...frontend.functions.control import scan
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.looped import looped
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, static_int, static_shape
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.promotion import canonical, is_integer_dtype
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from ..nn.namespace import softmax
 from ..numpy.contract import matvec
 from ..numpy.create import diagonal

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import static_int
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace.axes_and_shapes import static_int
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build
 from ..numpy.join import stack
 from ..numpy.math import sign_factor
 from .parts import as_float, chebyshev

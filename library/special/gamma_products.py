@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift
-from ...frontend.transformations.autodiff import jvp
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.autodiff import jvp
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift
 from ..numpy.ufuncs import floor
 from .gammas import LARGE, STIRLING, betaln, digamma, gammaln_near_zeros, gammasgn, is_large, log_gamma_ratio, zeta
 from .parts import as_float, floats, polynomial

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift
-from ...frontend.transformations.autodiff import jvp
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.autodiff import jvp
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift
 from ...runtime.array import as_array
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.conditional import while_loop
-from ...frontend.define_by_run.looped import looped
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.moves import broadcast_tracer
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build, lift, lift_as
-from ...frontend.transformations.autodiff import jvp
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.autodiff import jvp
+from ...frontend.functions.conditional import while_loop
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.looped import looped
+from ...frontend.trace.axes_and_shapes import broadcast_tracer
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build, lift, lift_as
 from ..numpy.reduce import any as any_of
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
 from .parts import float_operands, floats, log1p_less, polynomial

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build
 from ..numpy.math import sign_factor
 from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 

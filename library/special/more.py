@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.control import fori_loop
-from ...frontend.define_by_run.eager import api, operation
-from ...frontend.jit import jit
-from ...frontend.moves import static_int
-from ...frontend.promotion import result_type
-from ...frontend.tracing import build, lift, lift_as, token
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.control import fori_loop
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import api, operation
+from ...frontend.run.jit import jit
+from ...frontend.trace.axes_and_shapes import static_int
+from ...frontend.trace.promotion import result_type
+from ...frontend.trace.tracing import build, lift, lift_as, token
 from ..numpy import namespace as lnp
 from .gamma_products import beta, gamma_size, poch
 from .gammas import STIRLING, digamma, gammaln, gammasgn

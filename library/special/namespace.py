@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.define_by_run.eager import operation
-from ...frontend.elementwise import compare, full_like_tracer, select
-from ...frontend.tracer import Tracer
-from ...frontend.tracing import build
-from ...frontend.transformations.custom import with_slopes
+from ...frontend.functions.custom import with_slopes
+from ...frontend.run.eager import operation
+from ...frontend.trace.elementwise import compare, full_like_tracer, select
+from ...frontend.trace.tracer import Tracer
+from ...frontend.trace.tracing import build
 from ..nn.namespace import erf, log_softmax, logsumexp, sigmoid, softmax
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.math import sign_factor

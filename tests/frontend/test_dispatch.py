@@ -16,7 +16,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend.define_by_run import eager, eager_programs
+from lamina.frontend.run import eager, eager_programs
 from lamina.runtime import abi, dispatch
 from lamina.runtime.dispatch import gate
 

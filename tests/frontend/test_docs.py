@@ -19,16 +19,16 @@ from xdsl.parser import Parser
 
 MODULES = [
     "",
-    ".frontend.transformations.autodiff",
+    ".frontend.functions.autodiff",
     ".frontend.kernel.call_kernel",
-    ".frontend.functions",
-    ".frontend.jit",
+    ".frontend.trace.program",
+    ".frontend.run.jit",
     ".compat.jax.lax.indexing",
     ".compat.jax.lax.reductions",
     ".library.nn.namespace",
-    ".frontend.promotion",
-    ".frontend.pytree",
-    ".frontend.define_by_run.record",
+    ".frontend.trace.promotion",
+    ".frontend.trace.pytree",
+    ".frontend.run.record",
     ".library.random.samplers",
     ".library.special.incomplete",
 ]

@@ -12,8 +12,8 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina.dialects.graph import OPS
-from lamina.frontend.define_by_run import eager, eager_programs, lazy
-from lamina.frontend.define_by_run.lazy import Lazy
+from lamina.frontend.run import eager, eager_programs, lazy
+from lamina.frontend.run.lazy import Lazy
 from lamina.runtime import abi
 
 RNG = np.random.default_rng(3)

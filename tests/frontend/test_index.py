@@ -31,7 +31,7 @@ def same(got: Any, want: Any) -> None:
 
 def evaluate(function: Any, *args: Any) -> Any:
     """The meaning of a traced function, without compiling it."""
-    from lamina.frontend.define_by_run.eager import EagerTrace
+    from lamina.frontend.run.eager import EagerTrace
 
     with EagerTrace() as trace:
         return trace.result(function(*(trace.lift(a) for a in args)))

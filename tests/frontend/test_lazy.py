@@ -13,8 +13,8 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend.define_by_run import lazy
-from lamina.frontend.define_by_run.lazy import Lazy
+from lamina.frontend.run import lazy
+from lamina.frontend.run.lazy import Lazy
 
 N = 1 << 16
 """From here on a function of one operation is compiled."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamina.frontend import pytree
+from lamina.frontend.trace import pytree
 
 
 class Point(NamedTuple):

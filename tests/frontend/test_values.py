@@ -9,8 +9,8 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.frontend import values
-from lamina.frontend.tracing import concrete_array
+from lamina.frontend.trace import concrete_values
+from lamina.frontend.trace.tracing import concrete_array
 
 
 def branch(x: Any) -> Any:
@@ -145,7 +145,7 @@ def test_values_are_copies() -> None:
 
 
 def test_nothing_runs_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "_run", lambda *_: pytest.fail("an op was run"))
+    monkeypatch.setattr(concrete_values, "_run", lambda *_: pytest.fail("an op was run"))
     assert lm.grad(lambda x: (x * x).sum())(np.ones(2)).tolist() == [2, 2]
 
 

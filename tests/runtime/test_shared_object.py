@@ -86,7 +86,7 @@ def test_nothing_of_the_compiler_is_imported(path: Path):
 import sys, numpy as np, lamina as lm
 print(lm.load({str(path)!r}).main(np.ones((2, 4), 'f'), np.arange(1))[0][0, 0])
 print([name for name in sys.modules if name.split('.')[0] in ('xdsl', 'llvmlite', 'ml_dtypes')])
-print([name for name in sys.modules if name.startswith(('lamina.frontend.jit', 'lamina.dialects', 'lamina.codegen'))
+print([name for name in sys.modules if name.startswith(('lamina.frontend.run.jit', 'lamina.dialects', 'lamina.codegen'))
        and type(sys.modules[name]).__name__ == 'module'])
 """
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)

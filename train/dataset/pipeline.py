@@ -15,8 +15,8 @@ import numpy as np
 
 from ...compat.jax.tree_util import keystr, leaves_with_path
 from ...errors import ShapeError
-from ...frontend import pytree
-from ...frontend.jit import jit as compiled
+from ...frontend.run.jit import jit as compiled
+from ...frontend.trace import pytree
 from ...library.random import namespace as random
 from .prefetch import prefetched
 

@@ -11,10 +11,10 @@ from typing import Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from ...compat.jax.tree_util import keystr, leaves_with_path
-from ...frontend import pytree
-from ...frontend.functions import TensorSpec
-from ...frontend.tracer import Tracer
-from ...frontend.transformations.autodiff import trainable
+from ...frontend.functions.autodiff import trainable
+from ...frontend.trace import pytree
+from ...frontend.trace.program import TensorSpec
+from ...frontend.trace.tracer import Tracer
 from .text import tree_text
 
 Self = TypeVar("Self", bound="Module")

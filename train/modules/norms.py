@@ -174,7 +174,7 @@ class BatchNorm(Module):
 
 def _moved(average: Any, new: Any, share: Any) -> Any:
     """The average with a share of a new value, which no derivative follows."""
-    from ...frontend.transformations.autodiff import stop_gradient
+    from ...frontend.functions.autodiff import stop_gradient
 
     return (average * (1 - share) + stop_gradient(new) * share).astype(average.dtype)
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...frontend import pytree
-from ...frontend.conditional import cond
+from ...frontend.functions.conditional import cond
+from ...frontend.trace import pytree
 from ...library.numpy import namespace as lnp
 from .schedules import Schedule
 from .transformation import (

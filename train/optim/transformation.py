@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError
-from ...frontend import pytree
-from ...frontend.functions import Aval, TracedFunction, abstract, call_function, is_staging, staging, trace_function
-from ...frontend.promotion import is_complex_dtype
-from ...frontend.tracer import Tracer
-from ...frontend.transformations.autodiff import trainable
+from ...frontend.functions.autodiff import trainable
+from ...frontend.trace import pytree
+from ...frontend.trace.program import Aval, TracedFunction, abstract, call_function, is_staging, staging, trace_function
+from ...frontend.trace.promotion import is_complex_dtype
+from ...frontend.trace.tracer import Tracer
 from ...library.numpy import namespace as lnp
 
 Tree = Any

@@ -10,11 +10,18 @@ import numpy as np
 
 from ....dialects.graph.convolution import dilated
 from ....errors import DTypeError, ShapeError
-from ....frontend.define_by_run.eager import api
-from ....frontend.moves import broadcast_tracer, reshape_tracer, reverse_tracer, static_int, static_shape, transpose_tracer
-from ....frontend.promotion import canonical, result_type
-from ....frontend.tracer import Tracer
-from ....frontend.tracing import build, lift, lift_as, token
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import (
+    broadcast_tracer,
+    reshape_tracer,
+    reverse_tracer,
+    static_int,
+    static_shape,
+    transpose_tracer,
+)
+from ....frontend.trace.promotion import canonical, result_type
+from ....frontend.trace.tracer import Tracer
+from ....frontend.trace.tracing import build, lift, lift_as, token
 from ....library.numpy.contract import contract
 
 __all__ = [

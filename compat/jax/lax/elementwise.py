@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ....errors import DTypeError, ShapeError
-from ....frontend.define_by_run.eager import api
-from ....frontend.elementwise import compare
-from ....frontend.elementwise import select as select_of
-from ....frontend.moves import broadcast_tracer, static_int
-from ....frontend.promotion import canonical, result_type
-from ....frontend.tracing import build, lift, lift_as, token
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import broadcast_tracer, static_int
+from ....frontend.trace.elementwise import compare
+from ....frontend.trace.elementwise import select as select_of
+from ....frontend.trace.promotion import canonical, result_type
+from ....frontend.trace.tracing import build, lift, lift_as, token
 from ....library.numpy import bits as lnp_bits
 from ....library.numpy import namespace as lnp
 from ....library.numpy.math import power as pow

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....errors import ShapeError
-from ....frontend.define_by_run.eager import api
-from ....frontend.moves import static_shape
-from ....frontend.tracing import lift
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import static_shape
+from ....frontend.trace.tracing import lift
 from ....library import fft as transforms
 
 __all__ = ["FftType", "fft"]

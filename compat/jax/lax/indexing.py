@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import DTypeError, ShapeError
-from ....frontend.control import fori_loop
-from ....frontend.define_by_run.eager import api
-from ....frontend.elementwise import compare, full_like_tracer, select
-from ....frontend.moves import broadcast_tracer, reshape_tracer, slice_axis, static_shape, transpose_tracer
-from ....frontend.promotion import INT64, is_integer_dtype
-from ....frontend.tracer import Tracer
-from ....frontend.tracing import build, lift, lift_as
+from ....frontend.functions.control import fori_loop
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, slice_axis, static_shape, transpose_tracer
+from ....frontend.trace.elementwise import compare, full_like_tracer, select
+from ....frontend.trace.promotion import INT64, is_integer_dtype
+from ....frontend.trace.tracer import Tracer
+from ....frontend.trace.tracing import build, lift, lift_as
 from ....library.numpy.at import dynamic_slice, dynamic_update_slice
 from ....library.numpy.logic import where
 

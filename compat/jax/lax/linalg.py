@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ....errors import ShapeError
-from ....frontend.control import scan
-from ....frontend.define_by_run.eager import api
-from ....frontend.moves import broadcast_tracer, reshape_tracer, slice_axis, static_int
-from ....frontend.promotion import INT32
-from ....frontend.tracing import build, lift, lift_as
+from ....frontend.functions.control import scan
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, slice_axis, static_int
+from ....frontend.trace.promotion import INT32
+from ....frontend.trace.tracing import build, lift, lift_as
 from ....library.linalg.factors import adjoint, eigvals, from_triangle, inv, matrices, several, symmetrized, triangular
 from ....library.linalg.factors import eig as eig_of
 from ....library.linalg.factors import eigh as eigh_of

@@ -11,16 +11,16 @@ import numpy as np
 
 from ....dialects.symbolic import Size
 from ....errors import ShapeError
-from ....frontend.conditional import cond, switch, while_loop
-from ....frontend.control import fori_loop, scan
-from ....frontend.define_by_run.eager import api
-from ....frontend.moves import normalize_axis
-from ....frontend.promotion import canonical
-from ....frontend.pytree import flatten
-from ....frontend.tracing import lift, lift_as
-from ....frontend.transformations.autodiff import stop_gradient
-from ....frontend.transformations.batching import vmap
-from ....frontend.transformations.implicit import custom_linear_solve, custom_root
+from ....frontend.functions.autodiff import stop_gradient
+from ....frontend.functions.batching import vmap
+from ....frontend.functions.conditional import cond, switch, while_loop
+from ....frontend.functions.control import fori_loop, scan
+from ....frontend.functions.implicit import custom_linear_solve, custom_root
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import normalize_axis
+from ....frontend.trace.promotion import canonical
+from ....frontend.trace.pytree import flatten
+from ....frontend.trace.tracing import lift, lift_as
 from ....library.nn.namespace import erf
 from ....library.nn.namespace import sigmoid as logistic
 from ....library.numpy import namespace as lnp

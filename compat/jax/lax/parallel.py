@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ....errors import ShapeError
-from ....frontend.promotion import INT32
-from ....frontend.pytree import map as tree_map
-from ....frontend.tracing import build, lift, lift_as
-from ....frontend.transformations.axes import named
-from ....frontend.transformations.custom import BothModes, custom_jvp, custom_vjp
+from ....frontend.functions.axes import named
+from ....frontend.functions.custom import BothModes, custom_jvp, custom_vjp
+from ....frontend.trace.promotion import INT32
+from ....frontend.trace.pytree import map as tree_map
+from ....frontend.trace.tracing import build, lift, lift_as
 from ....library.numpy import namespace as lnp
 from ....library.numpy.index import take
 from ....library.numpy.shape import moveaxis

@@ -11,9 +11,11 @@ import numpy as np
 
 from ....dialects.graph.convolution import dilated, windows
 from ....errors import DTypeError, ShapeError
-from ....frontend.define_by_run.eager import api
-from ....frontend.define_by_run.retrace import each_call
-from ....frontend.moves import (
+from ....frontend.functions.autodiff import function_name
+from ....frontend.functions.batching import vmap
+from ....frontend.run.eager import api
+from ....frontend.run.retrace import each_call
+from ....frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     concat_tracers,
     normalize_axes,
@@ -23,12 +25,10 @@ from ....frontend.moves import (
     static_shape,
     transpose_tracer,
 )
-from ....frontend.promotion import BOOL
-from ....frontend.pytree import TreeDef, flatten
-from ....frontend.tracer import Tracer
-from ....frontend.tracing import build, here, lift, lift_as
-from ....frontend.transformations.autodiff import function_name
-from ....frontend.transformations.batching import vmap
+from ....frontend.trace.promotion import BOOL
+from ....frontend.trace.pytree import TreeDef, flatten
+from ....frontend.trace.tracer import Tracer
+from ....frontend.trace.tracing import build, here, lift, lift_as
 from ....library.numpy import namespace as lnp
 from .conv import padtype_to_pads
 

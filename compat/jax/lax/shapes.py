@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....errors import ShapeError
-from ....frontend.define_by_run.eager import api
-from ....frontend.moves import (
+from ....frontend.run.eager import api
+from ....frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     nonnegative,
     normalize_axis,
@@ -21,8 +21,8 @@ from ....frontend.moves import (
     static_shape,
     transpose_tracer,
 )
-from ....frontend.tracer import Tracer
-from ....frontend.tracing import build, current, lift, lift_as
+from ....frontend.trace.tracer import Tracer
+from ....frontend.trace.tracing import build, current, lift, lift_as
 from ....library.numpy import namespace as lnp
 from ....library.numpy.create import arange
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ....frontend.define_by_run.eager import api
+from ....frontend.run.eager import api
 from ....library.linalg import namespace as linalg
 from ....library.linalg.factors import from_triangle
 from ....library.linalg.namespace import *  # noqa: F403

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import ShapeError
-from ....frontend.conditional import while_loop
-from ....frontend.jit import jit
-from ....frontend.transformations.autodiff import value_and_grad
+from ....frontend.functions.autodiff import value_and_grad
+from ....frontend.functions.conditional import while_loop
+from ....frontend.run.jit import jit
 from ....library.numpy import namespace as lnp
 
 __all__ = ["OptimizeResults", "minimize"]

@@ -17,11 +17,11 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 from lamina.compat.jax.keys import KeyArray
-from lamina.frontend import tracer
-from lamina.frontend.functions import is_staging
-from lamina.frontend.tracer import Tracer
-from lamina.frontend.tracing import current
-from lamina.frontend.transformations.custom import CustomVJPPrimal, may_change
+from lamina.frontend.functions.custom import CustomVJPPrimal, may_change
+from lamina.frontend.trace import tracer
+from lamina.frontend.trace.program import is_staging
+from lamina.frontend.trace.tracer import Tracer
+from lamina.frontend.trace.tracing import current
 
 __version__ = "0.10.0"
 __version_info__ = (0, 10, 0)

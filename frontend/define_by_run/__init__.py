@@ -1,1 +1,0 @@
-"""Calls outside of `jit`: each runs at once, or waits, or is recorded."""

@@ -1,0 +1,1 @@
+"""Functions of functions: derivatives, batching, custom rules, control flow, effects."""

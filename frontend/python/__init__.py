@@ -1,0 +1,1 @@
+"""Python's own source: control flow captured from it, and whole functions split into graphs."""

@@ -1,0 +1,27 @@
+"""What rewritten code calls. Each helper does what Python does where Python knows the values, and records ops where not."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+
+from . import convert as _convert
+from .branches import and_, compare, going, if_, known, not_, or_, ternary
+from .convert import attribute, convert, run
+from .iteration import steps
+from .loops import for_, while_
+from .messages import assert_, raised, text
+from .reductions_of_iterables import fold
+from .session import Scope as enter
+from .writes import augment, bind, fresh, item, set_attribute, set_item, set_item_of
+
+NameError = builtins.NameError
+slice = builtins.slice
+
+__all__ = [
+    "NameError", "and_", "assert_", "attribute", "augment", "bind", "compare", "convert", "enter", "fold", "for_", "fresh",
+    "going", "if_", "item", "known", "not_", "or_", "raised", "run", "set_attribute", "set_item", "set_item_of", "slice",
+    "steps", "ternary", "text", "while_",
+]  # fmt: skip
+
+_convert.helpers = sys.modules[__name__]

@@ -1,0 +1,199 @@
+"""What `jit` makes: a traced function at any level, and the compiled function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from ...runtime.arrays import Sizes, plain
+from ...runtime.executable import Executable
+from ...runtime.signature import ArrayParam, Signature
+from ..trace.program import Aval, Interface, Program, TracedFunction
+from ..trace.pytree import TreeDef, flatten
+from .code_cache import MISS, check_if_asked, native, native_function
+
+if TYPE_CHECKING:
+    from ...explorer import Page
+
+
+class Lowered:
+    """A traced function, ready to be compiled or looked at.
+
+    >>> import numpy as np, lamina as lm
+    >>> print(lm.jit(lambda x: x + 1).lower(np.zeros(2, np.float32)).as_text())  # doctest: +ELLIPSIS
+    builtin.module {
+      func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    ...
+    """
+
+    def __init__(self, program: Program, traced: TracedFunction, name: str, paths: Sequence[str]):
+        self.traced = traced
+        self.name = name
+        self.paths = [*paths, *(f"<captured {k}>" for k in range(len(traced.captured)))]
+        self._module = program.module
+        self._callbacks = program.callbacks
+
+    @property
+    def module(self) -> ModuleOp:
+        """The graph IR, a fresh copy; its entry is `@main`."""
+        return self._module.clone()
+
+    def module_with_places(self) -> ModuleOp:
+        """The graph IR as it was traced, where ops know their lines; not to be changed."""
+        return self._module
+
+    @property
+    def in_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the argument leaves."""
+        return self.traced.avals
+
+    @property
+    def out_avals(self) -> tuple[Aval, ...]:
+        """Dtypes and shapes of the result leaves."""
+        return self.traced.out_avals
+
+    def as_text(self, phase: str = "graph", target: str | None = None) -> str:
+        """The program at a phase: graph, optimized, loop, scheduled, program, llvmir or asm.
+
+        Args:
+            phase: where to stop.
+            target: what to schedule and compile for, as `"aarch64"` or `"x86-64-v3{l2=256K}"`; the host if not given.
+
+        Raises:
+            ValueError: no such phase.
+            CompileError: an op cannot be lowered, or there is no such target.
+        """
+        if phase == "graph":
+            return f"{self._module!s}\n"
+        from ... import pipeline
+
+        if phase not in pipeline.PHASES or phase == "object":
+            raise ValueError(
+                f"no phase {phase!r} with a text; there are: {', '.join(p for p in pipeline.PHASES if p != 'object')}"
+            )
+        from ...codegen import targets
+
+        text = pipeline.compile_to(self.module, phase, target=None if target is None else targets.get(target), tuned=True)
+        assert isinstance(text, str)
+        return text
+
+    def explore(self) -> Page:
+        """A page that shows the compilation: graph, passes, schedules, assembly, memory, roofline.
+
+        It costs a cold compile. In a notebook the page shows itself, `save(path)` writes it.
+
+        >>> import numpy as np, lamina as lm
+        >>> page = lm.jit(lambda x: x * 2 + 1).lower(np.ones(1000, np.float32)).explore()
+        >>> "vectorize" in page
+        True
+        """
+        from ...explorer import explore
+
+        return explore(self.module, name=self.name)
+
+    def _repr_svg_(self) -> str:
+        """The graph, for notebooks."""
+        from ...explorer.graph import drawings
+
+        return next(d for d in drawings(self._module) if d.function == "main").svg()
+
+    def executable(self, consume: bool = False) -> Executable:
+        """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves.
+
+        Args:
+            consume: whether the module, which nothing else may need then, is lowered in place.
+        """
+        from ... import pipeline
+
+        check_if_asked(self._module)
+        return replace(pipeline.build(self._module, "main", names=self.paths, consume=consume), functions=self._callbacks)
+
+    def runner(self) -> Callable[[Sequence[Any]], Any]:
+        """As `runner`, with code that this process has compiled for an equal module before, if it has."""
+        return bound(native_function(self._module, self.paths, self._callbacks), self.traced)
+
+    def lower(self) -> Lowered:
+        """The program itself: jax's step from a trace to its form for a compiler."""
+        return self
+
+    def compile(self) -> Compiled:
+        """The function for exactly these dtypes and shapes."""
+        return Compiled(self, self.executable())
+
+    def __repr__(self) -> str:
+        return f"<lowered {self.name}({', '.join(f'{p}: {a}' for p, a in zip(self.paths, self.in_avals, strict=False))})>"
+
+
+class Compiled:
+    """A function compiled for one structure, dtypes and shapes. It converts nothing: other arguments raise.
+
+    Raises:
+        TypeError: another structure or dtype, or not an array.
+        ValueError: another shape.
+    """
+
+    def __init__(self, lowered: Lowered, executable: Executable):
+        self.name = lowered.name
+        self._traced = lowered.traced.interface
+        arguments = zip(lowered.paths, lowered.in_avals, strict=False)
+        self._params = [ArrayParam.of_shape(path, str(a.dtype), a.shape) for path, a in arguments]
+        self._executable = executable
+        self._run = runner(executable, self._traced)
+
+    @property
+    def signature(self) -> Signature:
+        """Arguments and results of the flat function."""
+        return self._executable.signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, structure = flatten((args, kwargs))
+        if structure != self._traced.structure:
+            raise TypeError(f"{self.name}() is compiled for arguments {_show(self._traced.structure)}, got {_show(structure)}")
+        arrays, sizes = [], Sizes(replace(self.signature, name=self.name))
+        for leaf, param, aval in zip(leaves, self._params, self._traced.avals, strict=True):
+            if aval.weak and type(leaf) in (int, float):
+                arrays.append(np.asarray(leaf, aval.dtype))
+            else:
+                arrays.append(plain(sizes.check(param, leaf), param.np_dtype))
+        return self._run(arrays)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.name}({', '.join(f'{p.name}: {p}' for p in self._params)})>"
+
+
+def _show(structure: TreeDef) -> str:
+    args, kwargs = structure.children
+    parts = [str(child) for child in args.children]
+    parts += [f"{key}={child}" for key, child in zip(kwargs.data, kwargs.children, strict=True)]
+    return f"({', '.join(parts)})"
+
+
+def runner(executable: Executable, traced: Interface) -> Callable[[Sequence[Any]], Any]:
+    """From exactly matching argument arrays to the result in its structure; `MISS` if one does not match."""
+    return bound(native(executable), traced)
+
+
+def bound(function: Callable[..., Any], traced: Interface) -> Callable[[Sequence[Any]], Any]:
+    """The same from a native function of the argument leaves and captured arrays."""
+    finish = finisher(traced)
+    hidden = tuple(traced.captured)
+
+    def run(arrays: Sequence[Any]) -> Any:
+        out = function(*arrays, *hidden)
+        return out if out is MISS else finish(out)
+
+    return run
+
+
+def finisher(traced: Interface) -> Callable[[Any], Any]:
+    """From what native code returns (nothing, one array, a tuple) to the result in its structure."""
+    unflatten, n = traced.out_structure.unflattener(), traced.out_structure.num_leaves
+    if n == 0:
+        return lambda out: unflatten(())
+    if n == 1:
+        return lambda out: unflatten((out,))
+    return unflatten

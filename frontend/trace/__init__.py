@@ -1,0 +1,1 @@
+"""Tracing: traced arrays, the program that a trace records, promotion, trees of arrays, options."""

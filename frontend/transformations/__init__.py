@@ -1,1 +1,0 @@
-"""Functions of functions: derivatives, batching, and rules that users give for them."""
