@@ -269,7 +269,7 @@ _ALIASES |= {f"scipy.{part}": f".compat.jax.scipy.{part}" for part in _PARTS} | 
 
 def _import(module: str) -> Any:
     """Import a part of the package, without collecting garbage meanwhile: nearly all stays, and it would cost a sixth more."""
-    from .runtime.garbage import collecting_later  # here: pytest imports this file without a package for tests below it
+    from .runtime.gc_pause import collecting_later  # here: pytest imports this file without a package for tests below it
 
     with collecting_later(all_stays=True):
         return importlib.import_module(module, __name__)

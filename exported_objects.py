@@ -133,10 +133,10 @@ def _check_several(module: ModuleOp, targets: Sequence[Target]) -> None:
 
 def _compiled(module: ModuleOp, ctx: Context | None, target: Target) -> tuple[str, dict[str, tuple[Signature, bool]], bool]:
     """The code for one target; each function's signature and whether it takes a number of threads; whether a loop has them."""
-    from .dialects.host_functions import effects_of
+    from .dialects.loop.loops import ForOp, KernelOp
     from .dialects.loop.memory import LaunchOp
-    from .dialects.loop.structure import ForOp, KernelOp
     from .dialects.program import FuncOp
+    from .dialects.verify_module import effects_of
     from .lowering.llvm.emit import emit_module
     from .lowering.target import set_target
     from .runtime.module_signatures import kernel_signature_of, signature_of

@@ -28,11 +28,11 @@ from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
-from .dialects.module_rules import require_single_blocks
+from .dialects.verify_module import require_single_blocks
 from .errors import ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
 
-FOLDERS = ("transforms", "lowering", "lowering/schedule")
+FOLDERS = ("transforms", "transforms/target", "lowering", "lowering/schedule")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
 
 

@@ -21,7 +21,7 @@ from .codegen.targets.host import host
 from .codegen.version import version
 from .errors import CompileError, ExtensionError, about
 from .replay import replay_tuned
-from .runtime.garbage import collecting_later
+from .runtime.gc_pause import collecting_later
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
     from xdsl.passes import ModulePass
 
-    from .dialects.loop.structure import KernelOp
+    from .dialects.loop.loops import KernelOp
     from .runtime.executable import Executable
     from .runtime.signature import Signature
 
@@ -79,19 +79,27 @@ STEPS = (
     ),
     Step(
         "optimized",
-        "lowering.graph_select_kernels",
+        "transforms.target.graph_select_kernels",
         "kernels of other packages: differentiated and batched by now, composites still have their names",
     ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
-    Step("optimized", "lowering.graph_polyphase", "convolutions of dilated images are plain ones: no product with a zero"),
-    Step("optimized", "lowering.graph_winograd", "algorithms for what is left to compute; before transposes are simplified"),
+    Step(
+        "optimized",
+        "transforms.target.graph_polyphase",
+        "convolutions of dilated images are plain ones: no product with a zero",
+    ),
+    Step(
+        "optimized",
+        "transforms.target.graph_winograd",
+        "algorithms for what is left to compute; before transposes are simplified",
+    ),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
     Step("optimized", "transforms.graph_reroll", "what derivatives are used for is repeated, too: the updates of parameters"),
-    Step("optimized", "transforms.graph_gram", "symmetric products are computed up to the diagonal; large ones alone"),
+    Step("optimized", "transforms.target.graph_gram", "symmetric products are computed up to the diagonal; large ones alone"),
     Step("optimized", "transforms.graph_simplify", "what became equal enables more identities"),
     Step("optimized", "transforms.graph_cse", "and those more equal values"),
-    Step("optimized", "lowering.graph_pack_dots", "products by words: after rules, which know products as such"),
+    Step("optimized", "transforms.target.graph_pack_dots", "products by words: after rules, which know products as such"),
     Step("optimized", "transforms.graph_dce", "nothing unused is compiled"),
     Step("loop", "transforms.graph_fuse", "groups are chosen on clean graphs: one group, one kernel"),
     Step("loop", "transforms.graph_collapse_dims", "fewer and longer loops, and shapes that come to the same share a kernel"),
@@ -221,7 +229,7 @@ def run_to(
     """
     from xdsl.dialects.builtin import StringAttr
 
-    from .dialects.module_rules import require_single_blocks
+    from .dialects.verify_module import require_single_blocks
     from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
@@ -308,7 +316,7 @@ def build(
     from .codegen import tuned
     from .codegen.cache import key_of
     from .codegen.executable import cached_executable
-    from .codegen.parts import Ahead
+    from .codegen.partition import Ahead
     from .dialects.fingerprint import fingerprint
 
     target = runnable_target(module, target)
@@ -335,7 +343,7 @@ def _roll(module: ModuleOp) -> None:
 
     They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
     """
-    from .dialects.module_rules import require_single_blocks
+    from .dialects.verify_module import require_single_blocks
 
     require_single_blocks(module)
     first = steps()
@@ -366,7 +374,7 @@ def lower(
     Args:
         ahead: gets texts of kernels, which the text of the rest does without then, while others are still to be scheduled.
     """
-    from .codegen.parts import LEAST_LINES
+    from .codegen.partition import LEAST_LINES
     from .lowering.llvm.emit import ModuleWriter
     from .lowering.plan_buffers import pairs_in_use
     from .lowering.target import set_target, target_of

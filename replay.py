@@ -10,7 +10,7 @@ from .errors import CompileError, LaminaError, is_interruption
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from .dialects.loop.structure import KernelOp
+    from .dialects.loop.loops import KernelOp
 
 
 def tuning_key(kernel: KernelOp) -> str:
@@ -35,7 +35,7 @@ def kept_steps(kernel: KernelOp) -> str | None:
 def replay_tuned(module: ModuleOp) -> None:
     """Take the steps that `tune` found for kernels that nobody has scheduled; where a step fails, none is taken."""
     from .codegen import tuned
-    from .dialects.loop.structure import KernelOp
+    from .dialects.loop.loops import KernelOp
     from .lowering.fallbacks import Fallback, record
 
     if not tuned.state():

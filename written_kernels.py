@@ -15,12 +15,12 @@ from .codegen.version import frontend_version, version
 from .errors import CompileError, about
 from .pipeline import load_pass, runnable_target
 from .replay import replay_tuned
-from .runtime.garbage import collecting_later
+from .runtime.gc_pause import collecting_later
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from .dialects.loop.structure import KernelOp
+    from .dialects.loop.loops import KernelOp
     from .runtime.executable import Executable
     from .runtime.signature import Signature
 
@@ -132,7 +132,7 @@ def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], No
 
 def find_kernel(module: ModuleOp, name: str | None = None) -> KernelOp:
     """The kernel of that name, or the only one."""
-    from .dialects.loop.structure import KernelOp
+    from .dialects.loop.loops import KernelOp
 
     kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
     if name is None and len(kernels) == 1:

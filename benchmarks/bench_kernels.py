@@ -13,9 +13,9 @@ from pathlib import Path
 import lamina as lm
 import numpy as np
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
 from lamina.codegen.machine import peak_flops
 from lamina.codegen.parallel import imports
+from lamina.codegen.thread_runtime import load_object
 from measure import interleaved, readable, show
 from rich.console import Console
 from rich.table import Table

@@ -32,8 +32,8 @@ from .compile import computes
 from .entry_arguments import REFUSED, define_arguments
 from .entry_dispatch import call_python, define_dispatch
 from .entry_results import define_results
-from .flow import Flow, define
 from .pool import POOL_SYMBOLS, pool_module
+from .structured_builder import Flow, define
 from .text import I1, I32, I64, PTR, Module, Ty
 
 ENTRY_SYMBOLS = ("lamina.entry", "lamina.vectorcall", "lamina.dispatch", "lamina.key", *POOL_SYMBOLS)

@@ -12,7 +12,7 @@ The *span* of an argument is three words: its first byte, the byte after its las
 from __future__ import annotations
 
 from ..runtime import abi
-from .flow import Flow, define, predicate
+from .structured_builder import Flow, define, predicate
 from .text import F32, F64, I1, I8, I16, I32, I64, PTR, Module, Ty
 
 REFUSED = "inttoptr (i64 1 to ptr)"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ..runtime import abi
 from .entry_arguments import is_ndarray
-from .flow import Flow, define
+from .structured_builder import Flow, define
 from .text import F64, I32, I64, PTR, Module
 
 MOST_WORDS = 192

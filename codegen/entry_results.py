@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..runtime import abi
 from ..runtime.pool import SMALLEST_BYTES
 from .entry_arguments import is_ndarray
-from .flow import Flow, define, predicate
+from .structured_builder import Flow, define, predicate
 from .text import I1, I32, I64, PTR, Module
 
 _TRACE_DOMAIN = 389047

@@ -30,10 +30,10 @@ from ..runtime.executable import Executable
 from ..runtime.signature import Signature
 from . import cache as object_cache
 from .compile import compile_object
-from .jit import Library, load_object
-from .parts import Ahead, compile_parts
+from .partition import Ahead, compile_parts
 from .targets import Target
 from .targets.host import detect
+from .thread_runtime import Library, load_object
 from .version import version
 
 

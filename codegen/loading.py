@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CompileError
 from ._llvm import llvm, lock_across_forks
 from .compile import target_machine
-from .parts import separated
+from .partition import separated
 from .targets.host import detect
 
 _lock = lock_across_forks()

@@ -1,7 +1,7 @@
 """The function that parallel loops call, compiled and loaded once.
 
 >>> from lamina.codegen.compile import compile_object
->>> from lamina.codegen.jit import load_object
+>>> from lamina.codegen.thread_runtime import load_object
 >>> text = '''
 ... declare void @lamina_parallel(ptr, ptr, i64, i64, i64)
 ... define void @body(ptr %data, i64 %begin, i64 %end) {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..runtime import abi
 from ..runtime.pool import CLASSES, HEADER, HUGE_PAGE, MAPPED_BYTES, PAGE, SMALLEST_BYTES, STATE_SYMBOL, State
-from .flow import Flow, define
+from .structured_builder import Flow, define
 from .text import I1, I8, I32, I64, PTR, Module
 
 POOL_SYMBOLS = tuple(f"lamina.pool.{name}" for name in ("take", "give", "trim", "malloc", "calloc", "realloc", "free"))

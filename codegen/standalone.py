@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import product
 
 from ..errors import CompileError
-from .flow import Flow, define
+from .structured_builder import Flow, define
 from .targets import Target
 from .text import I32, I64, PTR, Module
 from .workers import ends_of_pieces, run_alone

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ..runtime import threads
-from .flow import Flow, define
+from .structured_builder import Flow, define
 from .text import I1, I32, I64, PTR, Module
 
 PARALLEL_SYMBOLS = ("lamina_parallel",)

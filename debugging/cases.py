@@ -11,16 +11,16 @@ import numpy as np
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr
 
 from ..dialects import program
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.parameters import Interface, Sizes
-from ..dialects.loop.structure import KernelOp
 from ..dialects.program import functions_of, inputs_of
-from ..dialects.size_atoms import Symbol
-from ..dialects.symbolic import substituted
+from ..dialects.sizes.atoms import Symbol
+from ..dialects.sizes.polynomial import substituted
 from ..dialects.types import DYNAMIC, numpy_dtype, tensor
 from ..errors import LaminaError
+from ..runtime.effect_sites import Site
 from ..runtime.inputs import KINDS, generate
 from ..runtime.interpreter import Interpreter, InterpreterError, interpret, shape_and_dtype
-from ..runtime.sites import Site
 from .conditioned import Perturbed
 
 MAX_ELEMENTS = 1 << 20

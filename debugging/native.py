@@ -14,12 +14,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ..codegen.compile import compile_object
-from ..codegen.jit import load_object
 from ..codegen.targets.host import why_not_here
+from ..codegen.thread_runtime import load_object
 from ..dialects import program
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.memory import LaunchOp
 from ..dialects.loop.parameters import Interface, Sizes
-from ..dialects.loop.structure import KernelOp
 from ..dialects.program import functions_of
 from ..dialects.types import numpy_dtype, tensor
 from ..errors import CompileError

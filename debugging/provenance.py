@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from .. import debug_counters, pipeline
 from ..diagnostics import Place, place_of
 from ..dialects.context import make_context
-from ..dialects.loop.structure import ForOp, KernelOp
+from ..dialects.loop.loops import ForOp, KernelOp
 from ..errors import LaminaError
 from ..lowering.analysis.nests import name_of
 

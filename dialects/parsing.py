@@ -45,7 +45,7 @@ from ..errors import is_interruption
 from . import literals, printing
 from .lexing import LaminaLexer
 from .parse_messages import Messages
-from .size_lists import SizesAttr, with_sizes
+from .sizes.attribute import SizesAttr, with_sizes
 
 MAX_NESTING = 96
 """Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""

@@ -15,7 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType, TensorType
 from xdsl.printer import Printer
 
-from .size_lists import print_tensor_type
+from .sizes.attribute import print_tensor_type
 
 LIST_LIMIT = 100
 """Up to this many elements print as a list, more as a hexadecimal blob (as in MLIR)."""

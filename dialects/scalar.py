@@ -23,7 +23,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
-from .scalar_ops import DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op
+from .packed_dot import KINDS
+from .packed_dot_op import DotWordsOp
 from .types import (
     Kind,
     bf16,
@@ -43,7 +44,6 @@ from .types import (
     width_of,
 )
 from .types import index as index_type
-from .words import KINDS
 
 _FASTMATH_NONE = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")

@@ -57,7 +57,7 @@ from xdsl.utils.lexer import Span
 from ..errors import DTypeError, ShapeError
 from .assembly import parse_type_list, parse_types, parse_values, print_type_list, print_types, print_values
 from .hints import closest
-from .size_lists import SizesAttr, parse_size, size_text
+from .sizes.attribute import SizesAttr, parse_size, size_text
 from .types import tensors_of
 
 _TOKEN = re.compile(r"#(\w+)\|\$(\w+)|([$*#!@?])(\w+)|(\(|<|\[@?|'|\{)(\w+)[)>\]'}]|(\()|(\)\?)|(,|\w+)")

@@ -38,8 +38,8 @@ from .element_types import i64 as i64
 from .element_types import index as index
 from .element_types import numpy_dtype as numpy_dtype
 from .element_types import spelled as spelled
-from .symbolic import TYPICAL as TYPICAL
-from .symbolic import Size, expected_size
+from .sizes.polynomial import TYPICAL as TYPICAL
+from .sizes.polynomial import Size, expected_size
 
 DYNAMIC = DYNAMIC_INDEX
 """The size of a `?` dimension in a type."""

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
 from ..diagnostics import place_of_op
-from ..dialects.graph.structure import FusionOp, YieldOp
+from ..dialects.graph.fusion import FusionOp, YieldOp
 from .layout import Box, layered
 
 _LINE, _PAD, _CHARACTER = 15, 10, 6.6

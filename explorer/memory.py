@@ -10,8 +10,8 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.memory import LaunchOp
-from ..dialects.loop.structure import KernelOp
 from ..dialects.program import FuncOp
 from ..lowering.analysis.nests import walk
 from ..lowering.plan_buffers import known_bytes, scratch_layout

@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 from .. import pipeline
 from ..codegen import compile as codegen
 from ..dialects.context import make_context
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.memory import LaunchOp
-from ..dialects.loop.structure import KernelOp
 from ..errors import LaminaError, about
 from ..lowering.analysis.accesses import accesses
 from ..lowering.analysis.flops import flops_of

@@ -39,18 +39,18 @@ from ..dialects.graph.batching import alike, along
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.registered import register_op
 from ..dialects.graph.rules import EXACT, REASSOCIATING, Rule, register_rule, ulp
+from ..dialects.loop.loops import ForOp, KernelOp
 from ..dialects.loop.memory import CheckOp
-from ..dialects.loop.structure import ForOp, KernelOp
 from ..dialects.types import element_of, element_type, shape_of, tensor
 from ..errors import ExtensionError, LaminaError
 from ..extensions import Extension, extensions
 from ..lowering.analysis.nests import find as find_loop
 from ..lowering.analysis.nests import loops
-from ..lowering.graph_select_kernels import KernelChoice, add_choice
 from ..lowering.schedule.base import Primitive
 from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, register_strategy
 from ..passes import register_pass
 from ..pipeline import register_step
+from ..transforms.target.graph_select_kernels import KernelChoice, add_choice
 from ..written_kernels import find_kernel
 from .kernel.decorator import KernelBase
 from .run.devices import Device, register_device

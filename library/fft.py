@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dialects.graph.fft import roots_of_unity
-from ..dialects.symbolic import Size, require_at_least
+from ..dialects.sizes.polynomial import Size, require_at_least
 from ..errors import DTypeError, ShapeError
 from ..frontend.run.eager import api, creation
 from ..frontend.trace.axes_and_shapes import normalize_axes, normalize_axis

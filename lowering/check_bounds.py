@@ -22,8 +22,8 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.loop.gather import GatherOp, ScatterOp
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, ReduceLanesOp
-from ..dialects.loop.structure import KernelOp
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import index
 from ..dialects.types import vector as vector_type

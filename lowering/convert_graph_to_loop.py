@@ -31,14 +31,13 @@ from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp, is_given_part
 from ..dialects.graph.effects import EffectOp, has_effects
+from ..dialects.graph.fusion import FusionOp, YieldOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.shape import ConcatOp, SliceOp
-from ..dialects.graph.structure import FusionOp, YieldOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
-from ..dialects.program_views import GetGlobalOp
-from ..dialects.symbolic import Size, symbols_of
+from ..dialects.sizes.polynomial import Size, symbols_of
 from ..dialects.types import element_of, has_symbols, shape_of
 from ..errors import CompileError, LaminaError, about
 from ..transforms.graph_collapse_dims import collapse_block
@@ -47,10 +46,10 @@ from ..transforms.graph_fuse import fuse_block
 from ..transforms.graph_name_sizes import name_sizes
 from .analysis.nests import holds, walk
 from .carried import carried_by, initial_of, order_for_carried, overwritten_operand
+from .fusion_to_loops import KernelPlan
 from .host_buffers import HostBuffers, error_at, memref_of
 from .host_calls import call_once, repeat, repeat_while
 from .kernel_table import Kernels
-from .kernels import KernelPlan
 from .plan_buffers import ALIGNMENT
 from .work import work_of_kernel
 

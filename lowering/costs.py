@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from ..codegen.targets import Target
 from ..codegen.targets.base import LINE_BYTES
+from ..dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.subscripts import linear_form
 from ..dialects.scalar_ops import is_function
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of

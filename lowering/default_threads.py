@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.passes import ModulePass
 
-from ..dialects.loop.structure import ForOp, KernelOp
+from ..dialects.loop.loops import ForOp, KernelOp
 from .analysis.nests import ops_in, unique_names
 from .schedule.transactions import run_strategies
 from .target import target_of

@@ -9,13 +9,12 @@ from xdsl.dialects import arith, builtin, func, memref
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..dialects.loop.structure import segment_sizes
-from ..dialects.program_views import ReinterpretCastOp
-from ..dialects.symbolic import Size
+from ..dialects.loop.loops import segment_sizes
+from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
-from .kernels import size_name
+from .fusion_to_loops import size_name
 
 
 class HostBuffers:

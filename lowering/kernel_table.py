@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region
 
-from ..dialects.graph.structure import structure_of
+from ..dialects.graph.fusion import structure_of
+from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.shapes import shapes_attribute
-from ..dialects.loop.structure import KernelOp
-from ..dialects.symbolic import Size
+from ..dialects.sizes.atoms import Monomial
 from ..errors import is_interruption
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record
-from .kernels import KernelEmitter, KernelPlan
+from .fusion_to_loops import KernelEmitter, KernelPlan
 from .work import work_of
 
 MAX_NAME_OPS = 5

@@ -15,16 +15,16 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..codegen.targets import Target
+from ..dialects.loop.loops import ForOp, IfOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ..dialects.loop.structure import ForOp, IfOp, YieldOp
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.symbolic import Size
+from ..dialects.sizes.polynomial import Size
 from ..dialects.types import memref
 from .target import target_of
 
 if TYPE_CHECKING:
     from ..dialects.graph.base import GraphOp
-    from .kernels import KernelEmitter
+    from .fusion_to_loops import KernelEmitter
 
 
 @dataclass(eq=False)

@@ -36,9 +36,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects import program
+from ..dialects.loop.loops import KernelOp, segment_sizes
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import CalledOnceOp, HostCallOp, RepeatOp, RepeatWhileOp
-from ..dialects.loop.structure import KernelOp, segment_sizes
 from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError

@@ -9,8 +9,8 @@ from typing import Any
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.base import GraphOp
-from ..dialects.loop.structure import ForOp, WhileOp
-from ..dialects.symbolic import expected_size
+from ..dialects.loop.loops import ForOp, WhileOp
+from ..dialects.sizes.polynomial import expected_size
 from ..dialects.types import shape_of
 
 UNKNOWN_TRIPS = 16

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.sizes import Bindings
+from ..dialects.sizes.binding import Bindings
 from .array import is_ndarray
 from .arrays import Array, Sizes, address, has_layout, overlap, overlapping, where
 from .scalars import describe_value, is_a, is_plain, scalar_bits, spell_number

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.sizes import Bindings, Dim
+from ..dialects.sizes.binding import Bindings, Dim
 from .scalars import describe_value, is_a
 from .signature import ArrayParam, Param, Signature, describe, describe_type
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from ..errors import CheckError, CompileError
 from .array import as_array
+from .effect_sites import ASSERT, CALLBACK, Site
 from .signature import DTYPES
-from .sites import ASSERT, CALLBACK, Site
 
 Array = np.ndarray[Any, Any]
 

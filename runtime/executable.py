@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..dialects.sizes import Dim
+from ..dialects.sizes.binding import Dim
 from . import abi
 from .arguments import Prepared, accepts, prepare
 from .array import empty

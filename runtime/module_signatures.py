@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ..dialects.host_functions import effects_of
 from ..dialects.loop.effects import CallbackOp
+from ..dialects.loop.loops import ForOp, KernelOp, parent_loops
 from ..dialects.loop.parameters import Interface, Parameter
-from ..dialects.loop.structure import ForOp, KernelOp, parent_loops
 from ..dialects.program import FuncOp
-from ..dialects.size_text import spell
-from ..dialects.sizes import Dim, dims_of, is_plain_symbol
+from ..dialects.sizes.binding import Dim, dims_of, is_plain_symbol
+from ..dialects.sizes.text import spell
 from ..dialects.types import element_of, numpy_dtype, shape_of
+from ..dialects.verify_module import effects_of
 from ..errors import CompileError
+from .effect_sites import Site
 from .signature import ArrayParam, Param, ScalarParam, Signature
-from .sites import Site
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 """From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..dialects.sizes import Bindings
+from ..dialects.sizes.binding import Bindings
 from .array import is_ndarray
 from .arrays import Array
 from .signature import Signature, describe, describe_type

@@ -15,14 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dialects.element_types import TABLE, Kind
-from ..dialects.size_atoms import Atom as Atom
-from ..dialects.size_atoms import Positive as Positive
-from ..dialects.size_atoms import Symbol as Symbol
-from ..dialects.size_text import read
-from ..dialects.sizes import Dim
-from ..dialects.sizes import is_symbol as is_symbol
-from ..dialects.symbolic import Size
-from .sites import Site
+from ..dialects.sizes.atoms import Atom as Atom
+from ..dialects.sizes.atoms import Positive as Positive
+from ..dialects.sizes.atoms import Symbol as Symbol
+from ..dialects.sizes.binding import Dim
+from ..dialects.sizes.binding import is_symbol as is_symbol
+from ..dialects.sizes.polynomial import Size
+from ..dialects.sizes.text import read
+from .effect_sites import Site
 
 DTYPES: dict[str, np.dtype[Any]] = {str(row.dtype): row.dtype for row in TABLE}
 """Element types that compiled code reads and writes in place, by NumPy's name: arrays of them are in native byte order."""

@@ -83,7 +83,7 @@ STATE = _new_state()
 
 
 def imports() -> dict[str, int]:
-    """What `workers.parallel_module()` leaves undefined, for `codegen.jit.load_object`."""
+    """What `workers.parallel_module()` leaves undefined, for `codegen.thread_runtime.load_object`."""
     return {STATE_SYMBOL: ctypes.addressof(STATE)}
 
 

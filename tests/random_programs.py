@@ -15,7 +15,7 @@ from typing import Any
 
 import lamina as lm
 import numpy as np
-from lamina.dialects.symbolic import expected_size
+from lamina.dialects.sizes.polynomial import expected_size
 from lamina.dialects.types import element_of, numpy_dtype
 from lamina.errors import SizeError
 from lamina.runtime.interpreter import interpret

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
 
-    from ..dialects.loop.structure import KernelOp
+    from ..dialects.loop.loops import KernelOp
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -25,7 +25,7 @@ class StoppedError(LaminaError):
 
 def find_kernel(module: ModuleOp, entry: str) -> KernelOp | None:
     """The kernel that `entry` names, or the only one of a module without functions; None if a function is meant."""
-    from ..dialects.loop.structure import KernelOp
+    from ..dialects.loop.loops import KernelOp
     from ..dialects.program import functions_of
     from ..errors import CompileError
 

@@ -13,7 +13,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from ..runtime.garbage import collecting_later
+from ..runtime.gc_pause import collecting_later
+from .opt.driver import Driver
+from .reading import guarded
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -85,7 +85,7 @@ def _of_lamina(
 ) -> tuple[Callable[..., Arrays], list[Any]]:
     """A function of text that `lamina-compile` wrote, through its checked entry."""
     from ..codegen.compile import compile_object
-    from ..codegen.jit import load_object
+    from ..codegen.thread_runtime import load_object
     from ..runtime.inputs import InputError, fit, parse_spec
     from ..runtime.shared_object import ObjectError, SharedObject
 

@@ -20,7 +20,7 @@ from ..dialects.graph.autodiff import TransposedOp, has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.custom import CustomDerivativeOp, TransposeOfOp
 from ..dialects.graph.effects import has_effects
-from ..dialects.graph.structure import YieldOp
+from ..dialects.graph.fusion import YieldOp
 from ..errors import DifferentiationError
 from ._for_loops import tangents_of, types_of
 from ._functions import clone_body, error_at, function_named, hoist_invariant

@@ -22,7 +22,7 @@ from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.create import ConstOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
-from ..dialects.graph.structure import YieldOp
+from ..dialects.graph.fusion import YieldOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_chosen, linearize_while

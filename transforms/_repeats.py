@@ -17,7 +17,7 @@ import numpy as np
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.shape import SliceOp
-from ..dialects.symbolic import Size
+from ..dialects.sizes.polynomial import Size
 
 WINDOW = 4
 """How many ops are compared to find out what a period may be."""

@@ -18,7 +18,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import ChosenOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.custom import TransposeOfOp
-from ..dialects.graph.structure import YieldOp
+from ..dialects.graph.fusion import YieldOp
 from ..dialects.types import computed_in, element_of
 from ..errors import DifferentiationError
 from ._custom_rules import transpose_custom

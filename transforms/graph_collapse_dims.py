@@ -27,9 +27,9 @@ from ..dialects.graph.base import ints
 from ..dialects.graph.contract import ContractionOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.extents import has_open_size
+from ..dialects.graph.fusion import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
-from ..dialects.graph.structure import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.types import element_of, shape_of, tensor
 
 Axis = tuple[SSAValue, int]

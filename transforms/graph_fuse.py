@@ -41,8 +41,8 @@ from xdsl.passes import ModulePass
 from ..debug_counters import count
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import Extents, has_open_size
-from ..dialects.graph.structure import FusionOp, YieldOp
-from ..dialects.symbolic import estimates
+from ..dialects.graph.fusion import FusionOp, YieldOp
+from ..dialects.sizes.polynomial import estimates
 from ..errors import CompileError
 from ._fusion_groups import Groups
 from ._fusion_legality import is_movable, is_product

@@ -22,8 +22,8 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.extents import Extents, has_open_size, has_open_sizes
-from ..dialects.graph.structure import FusionOp, YieldOp
-from ..dialects.symbolic import Size
+from ..dialects.graph.fusion import FusionOp, YieldOp
+from ..dialects.sizes.polynomial import Size
 from ..dialects.types import DYNAMIC, element_of, has_symbols, set_type, shape_of, tensor, tensors_of
 from ..errors import CompileError, DTypeError, ShapeError, SizeError, about
 from ._functions import error_at

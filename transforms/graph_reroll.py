@@ -31,8 +31,8 @@ from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.fusion import structure_of
 from ..dialects.graph.shape import BroadcastOp
-from ..dialects.graph.structure import structure_of
 from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
 from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
 from ._residuals import FREE

@@ -13,7 +13,7 @@ from functools import partial
 
 from ...runtime.signature import DTYPES, SCALARS, ArrayParam, Kind, Signature, is_symbol
 from ..entry import size_value
-from ..flow import Flow, define
+from ..structured_builder import Flow, define
 from ..targets import Target
 from ..text import I1, I32, I64, PTR, Module, Ty
 from .interface import ARENA_ALIGNMENT, MESSAGES, Export, Interface, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ..flow import Flow, define
+from ..structured_builder import Flow, define
 from ..targets import Target, host_architecture
 from ..text import I32, I64, PTR, Module
 

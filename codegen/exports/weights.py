@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..flow import Flow, define
+from ..structured_builder import Flow, define
 from ..text import I1, I64, PTR, Module
 from .interface import ARENA_ALIGNMENT, Interface, Status
 

@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from ..compile import compile_object
-from ..jit import load_object
 from ..targets.base import Target
+from ..thread_runtime import load_object
 
 _STARTS = 64
 """Numbers that chains start with; each starts elsewhere, since equal chains would be computed once."""

@@ -10,8 +10,8 @@ from statistics import median
 import numpy as np
 
 from ..compile import compile_object
-from ..jit import load_object
 from ..targets.base import LINE_BYTES, Target
+from ..thread_runtime import load_object
 
 _HOPS = 40_000
 _READ_BYTES = 4 << 20

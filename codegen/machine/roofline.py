@@ -16,8 +16,8 @@ from functools import cache
 import numpy as np
 
 from ..compile import compile_object
-from ..jit import load_object
 from ..targets.host import host
+from ..thread_runtime import load_object
 from .chains import chains_text, throughput_chains
 
 _ROUNDS = 200_000

@@ -8,15 +8,15 @@ from typing import Any
 from xdsl.ir import Dialect
 from xdsl.pattern_rewriter import RewritePattern
 
-from ..size_lists import SizesAttr
+from ..sizes.attribute import SizesAttr
 from . import base
 from .base import OPS
 
 FAMILIES = (
-    *("structure", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
+    *("fusion", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
     *("index", "scan", "sort", "top_k", "factor", "orthogonal", "eigh", "bidiagonal", "svd", "schur", "eig", "solving"),
-    *("attention", "autodiff", "collective", "custom", "control", "conditional", "effects", "kernel", "words"),
+    *("attention", "autodiff", "collective", "custom", "control", "conditional", "effects", "kernel", "packed_dot"),
 )
 
 

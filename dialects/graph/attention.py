@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
-from ..symbolic import greatest, least
+from ..sizes.polynomial import greatest, least
 from ..types import compatible, element_of, i64, is_bool, is_float, shape_of, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, Types, graph_op, number, word
 from .batching import batch_size, repeated

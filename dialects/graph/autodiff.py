@@ -33,7 +33,7 @@ from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
-from .structure import YieldOp
+from .fusion import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
 

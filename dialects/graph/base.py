@@ -34,8 +34,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
-from ..size_lists import SizesAttr
-from ..symbolic import Size
+from ..sizes.attribute import SizesAttr
+from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types

@@ -17,11 +17,11 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 
 from ..types import f64, part_of, tensor, width_of
 from .base import NotDifferentiable, Props, Types, graph_op, one_of, word
+from .complex_elements import Element, Field
+from .eigenvector_phase import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
 from .eigh import STEPS_AT_ONCE, Rotations, multiplied_out
-from .field import Element, Field
 from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector
-from .phases import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
 
 
 @graph_op

@@ -14,7 +14,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ..types import index
-from .field import Element, Field
+from .complex_elements import Element, Field
 from .matrices import BLOCK, Matrices
 
 At = Callable[[Any, Any], Element]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .blocked import At, BlockColumns, add_products, solve_block, whole
-from .field import Element, Field
+from .complex_elements import Element, Field
 from .matrices import BLOCK, Matrices
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, LocationA
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ..symbolic import Size
+from ..sizes.polynomial import Size
 from ..types import computed_in, element_of, element_type, is_float, is_stored, numpy_dtype, shape_of, tensor
 from .base import OPS
 

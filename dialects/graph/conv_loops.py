@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ..symbolic import Size
+from ..sizes.polynomial import Size
 from ..types import element_of
 from . import window_plain
 from .convolution import Convolution, dilated, pick, placed

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute
 
-from ..symbolic import least, positive
+from ..sizes.polynomial import least, positive
 from ..types import f32
 from .base import Props, integer, ints
 

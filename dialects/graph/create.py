@@ -12,7 +12,7 @@ from xdsl.irdl import BaseAttr, prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike
 
 from ...errors import DTypeError, ShapeError
-from ..size_lists import SizesAttr
+from ..sizes.attribute import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Types, Zero, graph_op, integer, ints
 from .builder import dense_array

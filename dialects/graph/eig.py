@@ -17,9 +17,9 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DifferentiationError
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
 from .base import Custom, Props, Types, graph_op, one_of, word
-from .field import Element
+from .complex_elements import Element
+from .eigenvector_phase import np_phases, phase_of
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
-from .phases import np_phases, phase_of
 from .schur import Reduction
 
 _MOST_SWEEPS = 16

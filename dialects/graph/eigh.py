@@ -12,7 +12,8 @@ from xdsl.irdl import operand_def, result_def, var_operand_def, var_result_def
 
 from ..types import index, part_of, shape_of, tensor, width_of
 from .base import Custom, Props, Types, graph_op
-from .field import Element, Field
+from .complex_elements import Element, Field
+from .eigenvector_phase import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
 from .matrices import (
     Matrices,
     MatrixOp,
@@ -28,7 +29,6 @@ from .matrices import (
     stacked,
 )
 from .orthogonal import Reflector, tau_of
-from .phases import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
 
 
 def _jvp_eigh(b: Any, op: EighOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...errors import CompileError, placed
 from ..types import DYNAMIC
 from .base import GraphOp
-from .structure import FusionOp, YieldOp
+from .fusion import FusionOp, YieldOp
 
 Dim = tuple[object, int]
 """A dim of a value, or a loop of an equation (its op)."""

@@ -19,7 +19,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
-from .field import Element, Field
+from .complex_elements import Element, Field
 from .matrices import (
     Matrices,
     MatrixOp,

@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
-from ..symbolic import Size, least
+from ..sizes.polynomial import Size, least
 from ..types import (
     COMPLEX,
     DYNAMIC,

@@ -21,8 +21,8 @@ from ..types import DYNAMIC, tensor_of
 from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
 
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
+    from ..loop.loops import KernelOp
     from ..loop.parameters import Parameter, Sizes
-    from ..loop.structure import KernelOp
 
 ROLES = ("in", "out", "inout")
 """How a kernel uses a parameter: it reads it, writes all of its contents, or starts from contents that it is given."""
@@ -109,7 +109,7 @@ class KernelCallOp(GraphOp):
         Raises:
             CompileError: the module has none of that name.
         """
-        from ..loop.structure import KernelOp
+        from ..loop.loops import KernelOp
 
         found = SymbolTable.lookup_symbol(self, self.kernel)
         if not isinstance(found, KernelOp):

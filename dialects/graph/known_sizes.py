@@ -10,9 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from ...errors import ShapeError
-from ..size_atoms import Symbol
-from ..size_lists import SizesAttr
-from ..symbolic import Size, symbols_of
+from ..sizes.atoms import Symbol
+from ..sizes.attribute import SizesAttr
+from ..sizes.polynomial import Size, symbols_of
 from ..types import set_type, shape_of, tensor
 from .base import to_attribute
 

@@ -17,11 +17,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
-from ..symbolic import Size
+from ..sizes.polynomial import Size
 from ..types import COMPLEX, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
-from .field import Element, Field
+from .complex_elements import Element, Field
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs

@@ -25,8 +25,8 @@ from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op
 from .blocked import is_large
 from .blocked_reflectors import blocked_householder, blocked_product
 from .complex import imaginary
+from .complex_elements import Element, Field
 from .factor import solve_right, solve_with
-from .field import Element, Field
 from .matrices import (
     BLOCK,
     Matrices,

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..symbolic import is_at_least
+from ..sizes.polynomial import is_at_least
 from ..types import DYNAMIC, shape_of
 from .base import ints
 from .builder import GraphBuilder

@@ -6,7 +6,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..symbolic import is_at_most
+from ..sizes.polynomial import is_at_most
 from ..types import DYNAMIC, element_of, shape_of
 from .base import ints
 from .builder import GraphBuilder

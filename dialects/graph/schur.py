@@ -19,10 +19,10 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 from ...errors import DTypeError
 from ..types import numpy_dtype
 from .base import NotDifferentiable, Props, Types, graph_op, word
-from .field import Element, Field
+from .complex_elements import Element, Field
+from .eigenvector_phase import epsilon_of, np_phases, phase_of
 from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector, np_reflector
-from .phases import epsilon_of, np_phases, phase_of
 
 _MOST_STEPS = 30
 """QR steps for an eigenvalue at most: LAPACK's limit; two or three are usual."""

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ..symbolic import is_at_most
+from ..sizes.polynomial import is_at_most
 from ..types import element_type, index, is_bool, is_float, is_unsigned, shape_of, width_of
 
 

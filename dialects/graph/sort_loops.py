@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ..symbolic import ceil_quotient, is_at_most
+from ..sizes.polynomial import ceil_quotient, is_at_most
 from ..types import element_of, expected, index, is_float, width_of
 from .sort_keys import Digit, digits_of, element_of_key, key_type, ordered, total
 

@@ -14,6 +14,7 @@ from ...errors import DifferentiationError
 from ..types import COMPLEX, element_of, is_complex, part_of, shape_of, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, word
 from .complex import imaginary
+from .eigenvector_phase import np_phases
 from .matrices import (
     adjoint_of,
     batch_leading,
@@ -28,7 +29,6 @@ from .matrices import (
     require_matrices,
     stacked,
 )
-from .phases import np_phases
 
 
 def _jvp_svd(b: Any, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import ShapeError
-from ..symbolic import is_at_least
+from ..sizes.polynomial import is_at_least
 from ..types import DYNAMIC, element_of, expected, index, show_shape, tensor, width_of
 from .base import Custom, GraphOp, Props, Types, graph_op, integer
 from .batching import alike

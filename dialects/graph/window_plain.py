@@ -1,6 +1,6 @@
 """The loop forms of windows and of convolutions as they are defined: the operand with its padding, then a sum over each window.
 
-The target does not show in them; `lowering/strategies/windows.py` schedules them.
+The target does not show in them; `lowering/strategies/depthwise_and_pooling.py` schedules them.
 """
 
 from __future__ import annotations

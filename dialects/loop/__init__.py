@@ -6,9 +6,9 @@ from xdsl.ir import Dialect
 
 from .effects import CallbackOp
 from .gather import GatherOp, ScatterOp
+from .loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from .memory import AllocOp, CheckOp, LaunchOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
 from .repeat import BranchOp, CallOp, RepeatOp, RepeatWhileOp
-from .structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 
 Loop = Dialect(
     "loop",

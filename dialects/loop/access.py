@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from .base import LoopOp
-from .structure import segment_sizes
+from .loops import segment_sizes
 
 
 @dataclass

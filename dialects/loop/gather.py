@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_of, vector
 from .access import Access, AccessOp
-from .structure import segment_sizes
+from .loops import segment_sizes
 
 _INDEX = IndexType()
 

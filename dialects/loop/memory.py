@@ -40,7 +40,7 @@ from ..syntax import TextOp
 from ..types import element_of, shape_of, vector
 from .access import Access, AccessOp
 from .base import LoopOp
-from .structure import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
+from .loops import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
 from .subscripts import SubscriptParser, map_attribute, print_exprs
 
 _INDEX = IndexType()

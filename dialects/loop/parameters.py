@@ -15,11 +15,11 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...errors import CompileError, DTypeError, ShapeError
-from ..sizes import Bindings, Dim
+from ..sizes.binding import Bindings, Dim
 from ..types import DYNAMIC, numpy_dtype, tensor
 from .gather import GatherOp, ScatterOp
+from .loops import KernelOp
 from .memory import LoadOp, StoreOp
-from .structure import KernelOp
 from .subscripts import linear_form
 
 _Dims = tuple[Dim, ...]

@@ -42,7 +42,7 @@ from ..assembly import counted_call
 from ..syntax import TextOp
 from ..types import element_of, memref, shape_of
 from .base import LoopOp
-from .structure import segment_sizes
+from .loops import segment_sizes
 
 _INDEX = memref(i64, ())
 _FLAG = memref(i1, ())

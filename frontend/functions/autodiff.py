@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.graph.autodiff import JvpOp, VjpOp
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import DifferentiationError
 from ...library.numpy.create import filled
 from ..run.retrace import each_call

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.control import ForOp
-from ...dialects.symbolic import Size, is_at_least
+from ...dialects.sizes.polynomial import Size, is_at_least
 from ...dialects.types import element_type
 from ...errors import ShapeError
 from ...library.numpy import namespace as lnp

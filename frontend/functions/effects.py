@@ -192,8 +192,8 @@ def call_back(
 
 
 def _at_once(on_arrays: Callable[..., Any], name: str, arrays: Sequence[Any], avals: Sequence[Aval], out: TreeDef) -> Any:
+    from ...runtime.effect_sites import CALLBACK, Site
     from ...runtime.effects import perform
-    from ...runtime.sites import CALLBACK, Site
 
     results = [np.empty(a.shape, a.dtype) for a in avals]
     given = [np.asarray(operand(x)) for x in arrays]

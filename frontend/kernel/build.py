@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.ir import Block, Operation, Region
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import KernelError
 from ...lowering.analysis.accesses import Instance
 from ...lowering.analysis.dependence import CannotDecide, carried_conflict

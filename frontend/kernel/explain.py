@@ -14,8 +14,8 @@ from xdsl.ir.affine import AffineExpr
 
 from ...codegen import machine
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import f64, scalar_of
 from ...errors import ScheduleError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
-from ...dialects.loop.structure import LARGEST_STEP, ForOp, WhileOp
+from ...dialects.loop.loops import LARGEST_STEP, ForOp, WhileOp
 from ...dialects.types import i64, is_integer
 from ...dialects.types import index as index_type
 from . import annotations

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import AllocOp, StoreOp
-from ...dialects.loop.structure import ForOp
 from ...dialects.types import DYNAMIC, is_float, memref
 from . import annotations
 from .annotations import ScalarType

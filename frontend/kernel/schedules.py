@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ... import passes, written_kernels
 from ...codegen.targets import Target
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import LaminaError, ScheduleError
 from ...lowering.analysis.nests import loops, outline, unique_names
 from ...lowering.schedule.auto import schedule_kernel

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.loop.structure import YieldOp
+from ...dialects.loop.loops import YieldOp
 from .arithmetic import Arithmetic
 from .source import MISSING, Source
 from .values import Array, Mismatch, Value, join, kind_of

@@ -8,8 +8,8 @@ from typing import Any
 
 from xdsl.ir import Block, Region, SSAValue
 
+from ...dialects.loop.loops import IfOp
 from ...dialects.loop.memory import LoadOp
-from ...dialects.loop.structure import IfOp
 from ...dialects.types import is_float
 from .annotations import ScalarType, spelled
 from .loops import Loops

@@ -14,8 +14,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import element_of, numpy_dtype, scalar_of
 

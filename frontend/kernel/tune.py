@@ -20,7 +20,7 @@ from ... import pipeline, written_kernels
 from ...codegen import tuned
 from ...codegen.executable import load_executable, object_for
 from ...codegen.targets import Target
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import InternalError, LaminaError
 from ...lowering.analysis.bounds import code_size
 from ...lowering.default_threads import place_loops

@@ -23,7 +23,7 @@ def explain_module(module: ModuleOp, name: str) -> Report:
     """
     from ... import pipeline
     from ...debugging.fusion_reasons import fusion_pairs
-    from ...dialects.loop.structure import KernelOp
+    from ...dialects.loop.loops import KernelOp
     from ...explorer.record import record
     from ...explorer.roofline import Machine as Limits
     from ...explorer.roofline import Point, limit_of

@@ -19,7 +19,7 @@ from ...runtime.arguments import prepare
 from ...runtime.arrays import plain
 from ...runtime.callable import FunctionBase, function_class
 from ...runtime.executable import OUT, Executable
-from ...runtime.garbage import collecting_later
+from ...runtime.gc_pause import collecting_later
 from ...runtime.results import apart, check_results
 from ..functions import unjitted
 from ..functions.axes import axes_in_scope

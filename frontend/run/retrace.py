@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import CheckError, LaminaError
 from ...runtime.arrays import plain
-from ...runtime.garbage import collecting_later
+from ...runtime.gc_pause import collecting_later
 from ..trace.locations import located
 from ..trace.program import Program, abstract, argument_paths, is_staging, trace_function
 from ..trace.pytree import flatten

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import BoundsError, ShapeError, TracingError
 from ...runtime.scalars import is_a
 from .tracer import Tracer

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...dialects.size_atoms import Symbol
-from ...dialects.symbolic import Size, substituted, symbols_of
+from ...dialects.sizes.atoms import Symbol
+from ...dialects.sizes.polynomial import Size, substituted, symbols_of
 from ...errors import LeastSizeError, ShapeError
 from .program import Aval
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, ShapeError
 from ..run.eager import operation
 from . import complex_formulas

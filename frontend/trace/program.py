@@ -15,8 +15,8 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
 from ...dialects import printing
-from ...dialects.loop.structure import ONE_VARIANT
-from ...dialects.symbolic import Size
+from ...dialects.loop.loops import ONE_VARIANT
+from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, LaminaError, TracingError
 from ...library.numpy import namespace as lnp  # noqa: F401  tracers call them
 from . import concrete_values  # noqa: F401  tracers call them
@@ -28,7 +28,7 @@ from .tracer import Tracer
 from .tracing import CONST_LIMIT, Trace, current, input_array
 
 if TYPE_CHECKING:
-    from ...dialects.loop.structure import KernelOp
+    from ...dialects.loop.loops import KernelOp
 
 printing.install()  # constants print bit for bit: the text of a module is its key in the cache
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import TracingError
 from ...runtime.array import Array, array_namespace
 from .config import config

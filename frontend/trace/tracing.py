@@ -22,7 +22,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.choose import is_direct
 from ...dialects.rounding import cast
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...dialects.types import element_type, numpy_dtype, tensor
 from ...errors import DTypeError, TracingError
 from ...runtime.dispatch import gate

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...compat.jax.keys import KeyArray, have_keys
-from ...dialects.symbolic import Size, least, positive
+from ...dialects.sizes.polynomial import Size, least, positive
 from ...dialects.types import element_type, tensor
 from ...errors import ShapeError, TracingError
 from ...frontend.run.eager import EagerTrace, api, creation

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, ShapeError, SizeError, TracingError
 from ...frontend.run.eager import api, edit
 from ...frontend.trace.axes_and_shapes import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...errors import ShapeError, TracingError
 from ...frontend.run.eager import api
 from ...frontend.trace.axes_and_shapes import reshape_tracer, static_shape

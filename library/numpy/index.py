@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size, ceil_quotient, greatest, least, positive, require_at_least
+from ...dialects.sizes.polynomial import Size, ceil_quotient, greatest, least, positive, require_at_least
 from ...dialects.types import INDICES, element_type, numpy_dtype, tensor
 from ...errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
 from ...frontend.run.eager import api

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size, greatest, least
+from ...dialects.sizes.polynomial import Size, greatest, least
 from ...dialects.types import element_type, tensor
 from ...errors import DTypeError, ShapeError
 from ...frontend.run.eager import api, operation

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size
+from ...dialects.sizes.polynomial import Size
 from ...frontend.run.eager import operation
 from ...frontend.trace import complex_formulas
 from ...frontend.trace.axes_and_shapes import broadcast_tracer

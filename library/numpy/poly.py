@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size, least, positive
+from ...dialects.sizes.polynomial import Size, least, positive
 from ...errors import ShapeError
 from ...frontend.run.eager import api
 from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.symbolic import Size, require_at_least
+from ...dialects.sizes.polynomial import Size, require_at_least
 from ...errors import DTypeError, ShapeError
 from ...frontend.run.eager import api
 from ...frontend.trace.axes_and_shapes import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...compat.jax.keys import KeyArray, takes_keys
-from ...dialects.symbolic import is_at_least
+from ...dialects.sizes.polynomial import is_at_least
 from ...errors import DTypeError, ShapeError
 from ...frontend.run.eager import api, creation
 from ...frontend.trace.axes_and_shapes import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape

@@ -13,7 +13,7 @@ from math import gcd
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr, AffineMap
 
-from ...dialects.loop.structure import ForOp, segment_sizes
+from ...dialects.loop.loops import ForOp, segment_sizes
 from ...dialects.loop.subscripts import canonical, linear_form, map_attribute
 from .accesses import Access, Instance, Terms, combine
 from .affine import Affine, Part, as_map, forms

@@ -17,9 +17,8 @@ from xdsl.dialects.vector import BroadcastOp, CreateMaskOp
 from xdsl.ir import Operation, SSAValue
 
 from ...codegen.targets.base import LINE_BYTES
+from ...dialects.loop.loops import ForOp, YieldOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, YieldOp
-from ...dialects.scalar_ops import is_arithmetic
 from .affine import Affine, forms
 from .nests import walk
 

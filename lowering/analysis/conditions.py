@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.loop.structure import IfOp, KernelOp
+from ...dialects.loop.loops import IfOp, KernelOp
 from ...dialects.vocabulary import CmpiOp
 from .affine import Affine
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp
 from .accesses import Access, Instance, Terms, accesses, combine, private_to
 from .linear import System, Undecided
 from .nests import buffer_name, name_of, place

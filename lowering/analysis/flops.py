@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.loop.structure import ForOp, IfOp, WhileOp
-from ...dialects.scalar_ops import is_arithmetic
+from ...dialects.loop.loops import ForOp, IfOp, WhileOp
 from ...dialects.types import is_float, scalar_of
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}

@@ -17,8 +17,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import shape_of
 from .accesses import Access, Instance, Terms, accesses, combine

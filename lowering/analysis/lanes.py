@@ -8,8 +8,8 @@ from functools import lru_cache
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import scalar_of, shape_of, width_of
 from .accesses import Access, Instance, combine

@@ -10,8 +10,8 @@ from typing import TypeVar, cast
 from xdsl.dialects.builtin import FileLineColLoc, FusedLoc, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp
-from ...dialects.loop.structure import ForOp, KernelOp, WhileOp, YieldOp
 from ...errors import ScheduleError
 from .facts import at_first, forget, kept, known
 

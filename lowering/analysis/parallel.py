@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop import grain
+from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from .. import op_costs
 from .bounds import constant_extent
 from .facts import kept

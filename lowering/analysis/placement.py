@@ -23,9 +23,8 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
-from ...dialects.scalar_ops import is_arithmetic
 from .columns import find_columns
 from .nests import around, kernel_of, name_of, only_loop_in, ops_in, statements, walk
 from .parallel import most_trips

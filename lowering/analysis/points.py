@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp
+from ...dialects.loop.loops import ForOp
 from .accesses import Terms, combine
 from .linear import System
 from .ranges import MOST, NEGATED, SAME, Range, Ranges, conditions_of, type_range

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAt
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp
 from ...dialects.types import integer_range, scalar_of, shape_of
 
 MOST = 1 << 48

@@ -14,8 +14,8 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp
-from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...errors import ScheduleError
 from .accesses import Access, Instance, Terms, private_to

@@ -17,12 +17,12 @@ from xdsl.ir.affine import AffineExpr
 from ...codegen.targets import Target
 from ...codegen.text import I64, Builder, Module
 from ...dialects import program
-from ...dialects.host_functions import effects_of
 from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
 from ...dialects.loop.repeat import CallOp
-from ...dialects.loop.structure import KernelOp
 from ...dialects.loop.subscripts import linear_form
+from ...dialects.verify_module import effects_of
 from ...errors import CompileError, about
 from ..analysis.facts import keeping
 from ..analysis.nests import holds, ops_in

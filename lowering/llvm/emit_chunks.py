@@ -17,7 +17,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from ...codegen.text import I64
-from ...dialects.loop.structure import ForOp
+from ...dialects.loop.loops import ForOp
 from ..analysis.placement import Region
 from .emit_core import FunctionEmitter
 

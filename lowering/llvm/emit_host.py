@@ -11,11 +11,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...codegen.text import I8, I64
 from ...dialects import program
-from ...dialects.host_functions import has_effects
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
-from ...dialects.loop.structure import KernelOp
 from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
+from ...dialects.verify_module import has_effects
 from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter, ModuleEmitter
 from .emit_needs import needs_of

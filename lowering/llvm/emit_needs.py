@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import ops_in, walk
 from ..analysis.parallel import worth_threads
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes

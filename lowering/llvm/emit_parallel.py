@@ -17,8 +17,8 @@ from xdsl.ir.affine import AffineMap
 
 from ...codegen.text import I64, PTR, Ty
 from ...dialects.loop.grain import TYPICAL_TRIPS
+from ...dialects.loop.loops import ForOp, WhileOp, YieldOp
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, WhileOp, YieldOp
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import Columns, find_columns
 from ..analysis.nests import kernel_of, name_of, ops_in, walk

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ...codegen.text import Builder, Ty
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp
 from ...dialects.loop.memory import ReduceLanesOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp
 from ...dialects.types import is_unsigned, scalar_of
 from .emit_core import Effect, FunctionEmitter
 from .emit_scalar import float_limit

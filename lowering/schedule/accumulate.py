@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, memref
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, show

@@ -17,8 +17,8 @@ from xdsl.dialects import builtin
 from xdsl.passes import ModulePass
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LaunchOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import ops_in, statements, unique_names
 from ..fallbacks import Fallback

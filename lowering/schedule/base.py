@@ -20,7 +20,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
-from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
+from ...dialects.loop.loops import LARGEST_STEP, ForOp, KernelOp
 from ...errors import ScheduleError, placed
 from ..analysis.facts import changing
 from ..analysis.nests import loops, unique_names

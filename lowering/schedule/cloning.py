@@ -9,8 +9,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder, scalar_attribute
 from ..analysis.affine import Affine, as_map, forms
 from ..analysis.nests import FreshNames, fresh, name_of

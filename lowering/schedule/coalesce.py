@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.affine import Affine, Part, as_map
 from ..analysis.bounds import set_bounds
 from ..analysis.nests import find, name_of, only_loop_in, statements

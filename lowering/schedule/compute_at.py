@@ -28,8 +28,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import memref
 from ..analysis.accesses import Access, is_inside
 from ..analysis.affine import Affine, as_map, show

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp
 from ..analysis.bounds import set_bounds
 from ..analysis.dependence import CannotDecide, carried_conflict
 from ..analysis.nests import find, name_of

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation
 
+from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
 from ..analysis.nests import buffer_name, find, walk
 from .base import Primitive

@@ -33,9 +33,8 @@ from itertools import pairwise
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
-from ...dialects.loop.structure import ForOp, KernelOp
-from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, find_conflict
 from ..analysis.nests import find, fresh, name_of, statements, walk

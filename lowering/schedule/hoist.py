@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.affine import Affine
 from ..analysis.facts import planned
 from ..analysis.nests import around, name_of

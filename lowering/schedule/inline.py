@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.gather import GatherOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import Access
 from ..analysis.affine import show
 from ..analysis.dependence import CannotDecide

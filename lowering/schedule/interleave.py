@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ..analysis.accesses import accesses
 from ..analysis.bounds import affine_map, set_bounds, simplify_bounds
 from ..analysis.dependence import CannotDecide, Conflict, carried_conflict, find_conflict, first_conflict, pairs

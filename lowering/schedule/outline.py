@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnitAttr
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ..analysis.nests import around, find, ops_in
 from ..analysis.placement import region_of
 from .base import Primitive

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import Access, Instance, Terms, accesses, combine, private_to
 from ..analysis.affine import Affine

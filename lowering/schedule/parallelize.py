@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.loops import KernelOp
 from ..analysis.dependence import CannotDecide, carried_conflict
 from ..analysis.nests import find
 from .base import Primitive

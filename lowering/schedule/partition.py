@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map
 from ..analysis.bounds import set_bounds

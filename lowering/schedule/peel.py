@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp
+from ...dialects.loop.loops import LARGEST_STEP, ForOp, KernelOp
 from ...dialects.loop.subscripts import canonical
 from ..analysis.affine import Affine
 from ..analysis.bounds import constant_extent, is_multiple, set_bounds, simplify_bounds

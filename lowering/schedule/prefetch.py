@@ -31,8 +31,8 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation
 
 from ...codegen.targets.base import LINE_BYTES
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.nests import around, find, ops_in

@@ -24,8 +24,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.scalar import ScalarBuilder
 from ...errors import CompileError
 from ..analysis.accesses import is_inside

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import is_float, scalar_of
 from ..analysis.bounds import constant_extent

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp, segment_sizes
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp, segment_sizes
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
 from ..analysis.nests import around, find, name_of, ops_in, perfect_band, statements

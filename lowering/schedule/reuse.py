@@ -31,8 +31,8 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import memref
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import find, fresh, name_of, ops_in, statements

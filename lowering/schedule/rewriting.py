@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IndexType, LocationAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
+from ...dialects.loop.loops import ForOp, KernelOp, segment_sizes
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, segment_sizes
 from ...dialects.loop.subscripts import canonical, linear_form, map_attribute
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import accesses

@@ -34,8 +34,8 @@ from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref

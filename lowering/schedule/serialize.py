@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.loops import KernelOp
 from ..analysis.nests import find
 from .base import Primitive
 

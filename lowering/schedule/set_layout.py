@@ -19,8 +19,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import KernelOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ..analysis.regions import find_local

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float32Type, UnitAttr, VectorType
 from xdsl.dialects.math import SqrtOp
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.vocabulary import SHARED
 from ..analysis.nests import find
 from .base import Primitive

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import LARGEST_STEP, ForOp, KernelOp, YieldOp
+from ...dialects.loop.loops import LARGEST_STEP, ForOp, KernelOp, YieldOp
 from ...errors import ScheduleError
 from ..analysis.bounds import affine_map, simplify_bounds
 from ..analysis.nests import FreshNames, find, name_of, ops_in

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp
-from ...dialects.loop.structure import KernelOp
 from ..analysis.affine import Affine, show
 from ..analysis.regions import find_local
 from .base import Primitive

@@ -28,8 +28,8 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, memref
 from ..analysis.accesses import Access, accesses, is_inside
 from ..analysis.affine import Affine, as_map, show

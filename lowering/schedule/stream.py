@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType, UnitAttr
 from xdsl.ir import BlockArgument
 
+from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import STREAMED, StoreOp
-from ...dialects.loop.structure import KernelOp
 from ..analysis.accesses import accesses
 from ..analysis.regions import find_buffer
 from .base import Primitive

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ..analysis.nests import find, name_of
 from .base import Primitive
 from .reorder import CHANGED, band_of, objection, rearrange, reordered

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute
 
-from ...dialects.loop.structure import KernelOp
+from ...dialects.loop.loops import KernelOp
 from ...errors import InternalError, is_interruption
 from ..analysis.facts import changing, keeping
 from ..analysis.nests import loops, unique_names

@@ -23,7 +23,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.scalar import identity_value
 from ..analysis.nests import find, name_of
 from .base import Primitive

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
-from ...dialects.loop.structure import ForOp, KernelOp, YieldOp
+from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ..analysis.bounds import constant_extent, set_bounds, simplify_bounds, too_much_code
 from ..analysis.nests import find, fresh, name_of

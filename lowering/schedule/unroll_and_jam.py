@@ -31,8 +31,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ..analysis.nests import around, find, name_of, ops_in
 from ..analysis.placement import obstacle, place_on_threads, remove_from_threads
 from .base import Primitive

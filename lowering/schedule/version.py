@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, YieldOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.scalar import ScalarBuilder
 from ..analysis.accesses import is_inside

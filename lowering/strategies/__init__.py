@@ -9,26 +9,26 @@ from ... import extensions
 from ...errors import ExtensionError
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, PlannedStrategy, Strategy, Take, steps
+from .batched_small import schedule_stacks
 from .butterflies import schedule_butterflies
 from .convolutions import schedule_convolutions, schedule_points
+from .depthwise_and_pooling import schedule_windows
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
 from .lanes import plan_lanes, schedule_lanes
 from .loops import schedule_loops, schedule_loops_without_threads
 from .matvec import schedule_matvec
+from .multiversion import schedule_versions
 from .prefetches import schedule_prefetches
 from .products import schedule_products, schedule_steps
 from .reductions import schedule_reductions
 from .roots import schedule_roots
 from .rows import schedule_rows
 from .skinny import schedule_skinny
-from .stacks import schedule_stacks
 from .sums import schedule_sums
 from .sweeps import schedule_sweeps
 from .threads import schedule_threads
 from .transposes import schedule_transposes
-from .versions import schedule_versions
-from .windows import schedule_windows
 from .winograd import schedule_features, schedule_tiles
 
 _VECTORS = steps("vectorize unroll unroll-and-jam")

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.accesses import is_inside
 from ..analysis.lanes import stored_bits
 from ..analysis.nests import buffer_name, loops, name_of, ops_in, statements

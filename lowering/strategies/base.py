@@ -10,8 +10,8 @@ from functools import partial
 from xdsl.ir import Block
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...errors import ScheduleError
 from ..analysis.facts import kept
 from ..analysis.nests import loops, name_of, ops_in

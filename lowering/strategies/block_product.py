@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, ops_in, statements

@@ -8,8 +8,8 @@ beside, nests that read across what they write, is tiled as everywhere (`transpo
 from __future__ import annotations
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import shape_of
 from ..analysis.lanes import lane_stride, stored_bits
 from ..analysis.nests import around, name_of, ops_in

@@ -18,8 +18,8 @@ from math import prod
 
 from ...codegen.targets import Target
 from ...dialects.loop.grain import CHUNKS, is_even, uneven
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, width_of
 from ..analysis.facts import kept
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements

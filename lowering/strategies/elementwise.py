@@ -17,8 +17,8 @@ from math import prod
 from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.grain import WORTH_OPS, wanted
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements

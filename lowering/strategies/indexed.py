@@ -16,8 +16,8 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from ...codegen.targets import Target
 from ...codegen.targets.base import LINE_BYTES
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_bool, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, holds, loops, name_of, ops_in, statements, walk

@@ -8,8 +8,8 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, YieldOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, YieldOp
 from ..analysis.facts import kept
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import name_of, ops_in, walk

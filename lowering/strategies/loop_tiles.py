@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, WhileOp
 from ..analysis.lanes import varying_values
 from ..analysis.nests import buffer_name, holds, name_of, only_loop_in, ops_in, statements
 from ..costs import Costs, widest

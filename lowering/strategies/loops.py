@@ -21,8 +21,8 @@ from itertools import pairwise
 from xdsl.ir import Block
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp, WhileOp
 from ...dialects.types import is_float
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, only_loop_in, statements

@@ -18,8 +18,8 @@ from xdsl.ir import Block, BlockArgument
 
 from ...codegen.targets import Target
 from ...dialects.loop.gather import ScatterOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..costs import element_bits, scalar_cost

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp
 from ...dialects.types import is_float, scalar_of, width_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import only_loop_in, statements

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, ops_in, statements
 from ..schedule.vectorize import Vectorize

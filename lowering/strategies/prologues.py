@@ -15,8 +15,8 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import shape_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import around, buffer_name, loops, ops_in, walk

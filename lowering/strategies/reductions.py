@@ -12,8 +12,8 @@ from math import ceil, prod
 
 from ...codegen.targets import Target
 from ...dialects.loop.grain import LEAST_CHUNK_OPS, MOST_PARTS, wanted
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import shape_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements

@@ -12,8 +12,8 @@ from itertools import combinations
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.nests import buffer_name, name_of, ops_in, statements
 from ..costs import element_bits
 from ..schedule.reuse import WORTH, Reuse, count_of, shared_values, waiting_store

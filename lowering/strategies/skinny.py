@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of

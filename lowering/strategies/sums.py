@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 
 from ...codegen.targets import Target
-from ...dialects.loop.structure import ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import name_of, ops_in

@@ -13,8 +13,8 @@ from itertools import pairwise
 from xdsl.ir import Block
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.loop.subscripts import linear_form
 from ..analysis.accesses import Access, accesses
 from ..analysis.nests import holds, name_of, only_loop_in, statements

@@ -17,8 +17,8 @@ from xdsl.ir import Operation
 
 from ...codegen.targets import Target
 from ...dialects.loop.grain import wanted
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import element_of, is_bool, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, loops, name_of, only_loop_in, statements

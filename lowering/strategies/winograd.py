@@ -21,8 +21,8 @@ from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.grain import uneven
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements, walk
 from ..analysis.regions import extent

@@ -16,8 +16,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type

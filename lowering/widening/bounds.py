@@ -9,7 +9,7 @@ from typing import Literal
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
-from ...dialects.loop.structure import ForOp
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.subscripts import canonical, linear_form
 from ..analysis.accesses import Access, Instance, combine
 from ..analysis.linear import System

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded

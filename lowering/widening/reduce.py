@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.loop.gather import GatherOp
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp
 from ...dialects.loop.memory import LoadOp, ReduceLanesOp
-from ...dialects.loop.structure import PAIR_MONOIDS, ForOp
 from ...dialects.scalar import ScalarBuilder, identity_value
 from ...dialects.types import is_bool, is_float, scalar_of
 from ...dialects.types import vector as vector_type

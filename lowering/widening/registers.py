@@ -13,8 +13,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp
 from ...dialects.types import index, memref, shape_of
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import StepOp

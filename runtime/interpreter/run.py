@@ -26,18 +26,18 @@ from ...dialects.graph.control import ForOp as RepeatedOp
 from ...dialects.graph.custom import CustomDerivativeOp
 from ...dialects.graph.effects import EffectOp
 from ...dialects.graph.extents import Extents, has_open_sizes
+from ...dialects.graph.fusion import FusionOp
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.graph.known_sizes import bind_symbols, substitute_sizes
-from ...dialects.graph.structure import FusionOp
 from ...dialects.loop.effects import CallbackOp
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
 from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, element_of, has_symbols, numpy_dtype, shape_of, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
 from .. import effects
-from ..sites import Site
+from ..effect_sites import Site
 from . import accesses, buffers, monoids, scalars
 from .accesses import Step
 from .buffers import InterpreterError, TooLongError, Values

@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
+from ...dialects.packed_dot import KINDS
 from ...dialects.rounding import cast
 from ...dialects.types import is_bool, numpy_dtype, scalar_of
-from ...dialects.words import KINDS
 from . import vectors
 
 Meaning = Callable[..., Any]

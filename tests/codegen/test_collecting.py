@@ -8,7 +8,7 @@ import weakref
 import pytest
 from lamina import pipeline
 from lamina.errors import CompileError
-from lamina.runtime import garbage
+from lamina.runtime import gc_pause
 from xdsl.dialects.builtin import ModuleOp
 
 
@@ -33,13 +33,13 @@ def test_what_a_compilation_leaves_is_out_of_the_young_generations_and_collected
             self.itself = self
 
     def leave(count: int) -> weakref.ref[Node]:
-        with garbage.collecting_later():
+        with gc_pause.collecting_later():
             nodes = [Node() for _ in range(count)]
             return weakref.ref(nodes[0])
 
     gc.collect()
-    monkeypatch.setattr(garbage, "_left", 0)
-    monkeypatch.setattr(garbage, "MOST_LEFT", 1000)
+    monkeypatch.setattr(gc_pause, "_left", 0)
+    monkeypatch.setattr(gc_pause, "MOST_LEFT", 1000)
     first = leave(300)
     gc.collect(1)
     assert first() is not None and gc.get_freeze_count() == 0
@@ -53,7 +53,7 @@ def test_what_a_process_has_frozen_stays_frozen() -> None:
     gc.freeze()
     try:
         frozen = gc.get_freeze_count()
-        with garbage.collecting_later():
+        with gc_pause.collecting_later():
             pass
         assert gc.get_freeze_count() == frozen > 0
     finally:

@@ -8,8 +8,8 @@ import re
 import lamina.codegen.compile as compiling
 import pytest
 from lamina.codegen.compile import compile_object, emit_asm, optimized_llvm, verify_llvm
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets import TARGETS, get, host
+from lamina.codegen.thread_runtime import load_object
 from lamina.errors import CompileError
 
 SQUARE = """

@@ -6,10 +6,10 @@ import doctest
 
 import numpy as np
 import pytest
-from lamina.codegen import cache, entry, executable, flow
+from lamina.codegen import cache, entry, executable, structured_builder
 from lamina.codegen.executable import cached_executable
 from lamina.codegen.targets import base
-from lamina.dialects import sizes
+from lamina.dialects.sizes.binding import binding
 from lamina.runtime import signature
 from lamina.runtime.signature import ArrayParam, Signature
 
@@ -59,7 +59,7 @@ def test_entry_without_and_with_cache(fresh, monkeypatch):
     assert executable._load_entry().symbols
 
 
-@pytest.mark.parametrize("module", [base, cache, entry, executable, flow, signature, sizes])
+@pytest.mark.parametrize("module", [base, cache, entry, executable, structured_builder, signature, binding])
 def test_docstrings(module):
     with np.printoptions(legacy=False):
         assert doctest.testmod(module).failed == 0

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 from lamina.errors import CompileError
 
 CALLS_OUT = """
@@ -79,7 +79,7 @@ def test_undefined_symbol_is_an_error():
 FULL = r"""
 import ctypes
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 
 libc = ctypes.CDLL(None)
 libc.mmap.restype = ctypes.c_void_p

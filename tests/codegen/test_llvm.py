@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from lamina.codegen import _llvm
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 
 SEVEN = "define i32 @seven() {\n  ret i32 7\n}"
 

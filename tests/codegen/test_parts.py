@@ -8,10 +8,10 @@ import threading
 
 import numpy as np
 import pytest
-from lamina.codegen import parts
+from lamina.codegen import partition as parts
 from lamina.codegen.compile import compile_object, computes, verify_llvm
-from lamina.codegen.jit import load_object
-from lamina.codegen.parts import Ahead, compile_parts, joined, parts_of, separated
+from lamina.codegen.partition import Ahead, compile_parts, joined, parts_of, separated
+from lamina.codegen.thread_runtime import load_object
 from lamina.errors import CompileError
 
 MODULE = """

@@ -60,7 +60,7 @@ FAULTS = [
     ),
     *_of(
         "fusion index",
-        "lowering/kernels.py",
+        "lowering/fusion_to_loops.py",
         ("read map", "compose(read.map, point, symbols)", "compose(read.map, point[::-1] if len(point) == 2 else point, symbols)", "matmuls"),
         ("loop bound", "ForOp.build_loop(0, self._bound(sizes[0])", "ForOp.build_loop(0, sizes[0] - 1 if isinstance(sizes[0], int) and sizes[0] > 3 else self._bound(sizes[0])", "layer"),
         ("in place", "and (reads := self.reads.get(source)) and reads <= self.stored:", "and (reads := self.reads.get(source)):", "donated_once"),

@@ -20,7 +20,7 @@ from lamina.dialects.graph import OPS, bidiagonal, eig, eigh, factor, orthogonal
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
 from lamina.dialects.graph.index import find_places
 from lamina.dialects.graph.sort_keys import position_type
-from lamina.dialects.loop.structure import PAIR_MONOIDS
+from lamina.dialects.loop.loops import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
 from lamina.dialects.scalar import ScalarBuilder, identity_value
 from lamina.dialects.types import DYNAMIC, element_type, f32, f64, i32, i64, numpy_dtype, tensor

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lamina.dialects.size_text import read, spell
-from lamina.dialects.symbolic import Size, ceil_quotient, floor_quotient, greatest, least, positive
+from lamina.dialects.sizes.polynomial import Size, ceil_quotient, floor_quotient, greatest, least, positive
+from lamina.dialects.sizes.text import read, spell
 from lamina.errors import SizeError
 
 N, M, K = Size.symbol("n"), Size.symbol("m", 1, 40), Size.symbol("k", 8, 64, 8)

@@ -12,8 +12,8 @@ from lamina import pipeline
 from lamina.debugging.validate import validate_each
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.kernel import KernelCallOp
+from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import LaunchOp
-from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError, DifferentiationError, DTypeError, KernelError, ShapeError, TracingError
 from lamina.runtime.interpreter import interpret

@@ -14,7 +14,8 @@ from lamina.codegen.targets.base import TARGETS
 from lamina.codegen.version import version
 from lamina.dialects.graph.base import OPS
 from lamina.dialects.graph.rules import RULES, rules_by_root
-from lamina.lowering import graph_select_kernels, strategies
+from lamina.lowering import strategies
+from lamina.transforms.target import graph_select_kernels
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def
 

@@ -15,7 +15,7 @@ import lamina as lm
 import lamina.numpy as lnp
 from lamina import nn, pipeline
 from lamina.codegen import targets
-from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.lowering.analysis.parallel import work_of
 from lamina.lowering.analysis.placement import region_of
 from lamina.lowering.target import set_target

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 from lamina.codegen.compile import compile_object, verify_llvm
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets import Target, host
+from lamina.codegen.thread_runtime import load_object
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import LaminaParser
 from lamina.lowering.default_threads import place_loops

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from lamina import written_kernels
 from lamina.dialects.context import make_context
+from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import CheckOp
-from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.analysis.proofs import unproved
 from lamina.lowering.check_bounds import guard_accesses

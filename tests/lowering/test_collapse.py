@@ -7,7 +7,7 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina.dialects.context import make_context
-from lamina.dialects.graph.structure import FusionOp
+from lamina.dialects.graph.fusion import FusionOp
 from lamina.dialects.parsing import parse_module
 from lamina.pipeline import build, compile_to, load_pass
 

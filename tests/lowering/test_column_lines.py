@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from lamina import written_kernels
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 from lamina.lowering.analysis.columns import find_columns
 
 sys.path.insert(0, str(Path(__file__).parent))

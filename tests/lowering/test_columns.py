@@ -9,7 +9,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina import written_kernels
-from lamina.dialects.loop.structure import ForOp
+from lamina.dialects.loop.loops import ForOp
 
 
 @lm.kernel

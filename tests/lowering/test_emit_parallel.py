@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import emit

@@ -12,7 +12,7 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina import pipeline
-from lamina.dialects.loop.structure import ForOp
+from lamina.dialects.loop.loops import ForOp
 from lamina.lowering.schedule.auto import schedule_module
 
 sys.path.insert(0, str(Path(__file__).parent))

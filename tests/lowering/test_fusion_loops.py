@@ -10,7 +10,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina import pipeline
-from lamina.dialects.graph.structure import FusionOp
+from lamina.dialects.graph.fusion import FusionOp
 from lamina.dialects.types import shape_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

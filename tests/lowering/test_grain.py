@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from lamina import nn
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets import host
+from lamina.codegen.thread_runtime import load_object
 from lamina.dialects.loop import grain
-from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.lowering.analysis.placement import region_of
 from lamina.lowering.default_threads import place_loops
 from lamina.lowering.target import set_target

@@ -13,8 +13,8 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina.codegen.compile import compile_object, emit_asm
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets import get
+from lamina.codegen.thread_runtime import load_object
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import emit

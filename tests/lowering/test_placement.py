@@ -11,7 +11,7 @@ import pytest
 from lamina import pipeline, written_kernels
 from lamina.codegen.targets import host
 from lamina.dialects.context import make_context
-from lamina.dialects.loop.structure import ForOp
+from lamina.dialects.loop.loops import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError, ScheduleError
 from lamina.frontend.kernel.schedules import Schedule

@@ -12,8 +12,8 @@ from lamina.dialects.context import make_context
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.conv import ConvOp
 from lamina.dialects.types import f64, i32, tensor
-from lamina.lowering.graph_polyphase import GraphPolyphasePass, phases
 from lamina.runtime.interpreter import interpret
+from lamina.transforms.target.graph_polyphase import GraphPolyphasePass, phases
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region

@@ -10,7 +10,12 @@ from lamina import passes
 
 ROOT = Path(__file__).parent.parent.parent
 PASSES = sorted(passes.our_passes())
-FOLDER = {"transforms": "transforms", "lowering": "lowering", "lowering.schedule": "schedule"}
+FOLDER = {
+    "transforms": "transforms",
+    "transforms.target": "transforms/target",
+    "lowering": "lowering",
+    "lowering.schedule": "schedule",
+}
 
 
 def source(name: str) -> ast.Module:

@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 import pytest
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets import host
+from lamina.codegen.thread_runtime import load_object
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.llvm.emit import emit_module

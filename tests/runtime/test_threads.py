@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from lamina.codegen import parallel, workers
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
+from lamina.codegen.thread_runtime import load_object
 from lamina.runtime import threads
 
 MUCH = 1 << 40

@@ -23,7 +23,7 @@ import pytest
 from lamina import pipeline, written_kernels
 from lamina.codegen.targets import Target, host
 from lamina.dialects.dominance import verify_module
-from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.loop.loops import KernelOp
 from lamina.errors import ScheduleError
 from lamina.lowering import strategies
 from lamina.lowering.fallbacks import Fallback

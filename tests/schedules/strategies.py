@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 from lamina.dialects.loop.gather import GatherOp, ScatterOp
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.frontend.kernel.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict

@@ -20,11 +20,11 @@ import pytest
 from lamina import pipeline
 from lamina.codegen.targets import TARGETS
 from lamina.dialects.graph import OPS
-from lamina.lowering import graph_winograd
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.nest_builder import NestBuilder
 from lamina.lowering.strategies import STRATEGIES
 from lamina.lowering.target import set_target
+from lamina.transforms.target import graph_winograd
 
 sys.path.insert(0, str(Path(__file__).parent))
 from faults import KINDS, Fault, Injected, Subject, kernels, program_subject, programs, row_subject, schedule, small_caches

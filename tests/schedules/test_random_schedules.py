@@ -27,7 +27,7 @@ from lamina.codegen.targets.host import host
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop import grain
-from lamina.dialects.loop.structure import ForOp
+from lamina.dialects.loop.loops import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.frontend.kernel.schedules import Schedule, primitives

@@ -8,7 +8,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina import written_kernels
-from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.loop.loops import KernelOp
 from lamina.errors import InternalError, ScheduleError
 from lamina.lowering import strategies
 from lamina.lowering.schedule import auto

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from lamina import passes, pipeline
 from lamina.codegen.compile import compile_object
-from lamina.codegen.jit import load_object
 from lamina.codegen.targets.host import why_not_here
+from lamina.codegen.thread_runtime import load_object
 from lamina.debugging.comparison import describe_difference, first_difference
 from lamina.debugging.differences import TRANSFORMS
 from lamina.diagnostics import from_exception
@@ -26,9 +26,9 @@ from lamina.dialects import program
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
 from lamina.dialects.element_types import NoDTypeError, row_of
+from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.loop.parameters import Interface, Sizes
-from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.dialects.types import DYNAMIC, numpy_dtype, tensor
 from lamina.errors import LaminaError

@@ -146,7 +146,7 @@ def test_chains_compute(op):
     import ctypes
 
     from lamina.codegen.compile import compile_object
-    from lamina.codegen.jit import load_object
+    from lamina.codegen.thread_runtime import load_object
 
     link = {
         "fma": lambda a, x: a * a + x,

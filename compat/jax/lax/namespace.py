@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.symbolic import Size
+from ....dialects.sizes.polynomial import Size
 from ....errors import ShapeError
 from ....frontend.functions.autodiff import stop_gradient
 from ....frontend.functions.batching import vmap

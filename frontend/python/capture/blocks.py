@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.symbolic import Size
+from ....dialects.sizes.polynomial import Size
 from ....errors import TracingError
 from ....library.numpy import namespace as lnp
 from ...trace.locations import located, user_location

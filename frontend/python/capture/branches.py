@@ -10,7 +10,7 @@ import numpy as np
 
 from ....dialects.graph.conditional import CaseOp
 from ....dialects.graph.effects import EffectOp
-from ....dialects.symbolic import Size
+from ....dialects.sizes.polynomial import Size
 from ....errors import LaminaError, TracingError
 from ....library.numpy import namespace as lnp
 from ...functions.conditional import common_dtype, results_of, share_captured

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ....dialects.symbolic import Size
+from ....dialects.sizes.polynomial import Size
 from ....library.numpy import namespace as lnp
 from ...trace.promotion import FLOAT64, INT64
 from ...trace.tracer import Tracer

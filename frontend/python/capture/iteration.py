@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.symbolic import Size, positive
+from ....dialects.sizes.polynomial import Size, positive
 from ....errors import TracingError
 from ....library.numpy import namespace as lnp
 from ...trace.locations import located

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from ....dialects.graph.conditional import WhileOp
 from ....dialects.graph.control import ForOp
 from ....dialects.graph.effects import EffectOp
-from ....dialects.symbolic import Size, is_at_least, require_at_least
+from ....dialects.sizes.polynomial import Size, is_at_least, require_at_least
 from ....errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError, is_interruption
 from ....library.numpy import namespace as lnp
 from ...functions.conditional import results_of, share_captured

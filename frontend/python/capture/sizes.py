@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ....dialects.symbolic import Size, greatest, least
+from ....dialects.sizes.polynomial import Size, greatest, least
 from ...trace.tracing import lift
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import BlockArgument, SSAValue
 
-from ....dialects.symbolic import Size
+from ....dialects.sizes.polynomial import Size
 from ...trace.pytree import flatten, is_registered
 from ...trace.tracer import Tracer
 from .breaks import VALUES, GraphBreak

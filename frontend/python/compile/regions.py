@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ....errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
 from ....runtime.arrays import plain
-from ....runtime.garbage import collecting_later
+from ....runtime.gc_pause import collecting_later
 from ...run.code_cache import MISS as UNFIT
 from ...run.code_cache import native_function
 from ...trace.config import config

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lamina.dialects.context import make_context
-from lamina.dialects.loop.structure import KernelOp
+from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.frontend.kernel import annotations as lm
 from lamina.frontend.kernel.build import build_kernel

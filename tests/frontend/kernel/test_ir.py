@@ -12,8 +12,8 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from lamina.dialects.loop.memory import AllocOp, LoadOp
-from lamina.dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from lamina.dialects.types import f32, f64, i1, i32, i64
 from lamina.frontend.kernel.build import build_kernel
 from lamina.runtime.module_signatures import kernel_signature_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lamina.dialects.context import make_context
-from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis import facts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
+from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import AllocOp
-from lamina.dialects.loop.structure import KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.nests import loops

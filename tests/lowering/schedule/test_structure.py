@@ -15,8 +15,8 @@ import pytest
 from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.dialects.loop.memory import LoadOp, StoreOp
-from lamina.dialects.loop.structure import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.bounds import constant_extent, simplify_bounds

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lamina.dialects.loop.gather import GatherOp, ScatterOp
+from lamina.dialects.loop.loops import IfOp
 from lamina.dialects.loop.memory import ReduceLanesOp
-from lamina.dialects.loop.structure import IfOp
 from lamina.runtime.interpreter import Interpreter
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lamina.dialects.loop.gather import GatherOp, ScatterOp
-from lamina.dialects.loop.structure import ForOp
+from lamina.dialects.loop.loops import ForOp
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.accesses import Access
 from lamina.lowering.analysis.dependence import Conflict

@@ -9,7 +9,7 @@ import pytest
 from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
-from lamina.dialects.loop.structure import ForOp, KernelOp
+from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
 from lamina.lowering.analysis.dependence import Conflict

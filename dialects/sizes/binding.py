@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .size_atoms import Symbol
-from .symbolic import Size
+from .atoms import Symbol
+from .polynomial import Size
 
 _CONSTANT_LIMIT = 1 << 40
 """Of what is added to a symbol: arithmetic on sizes then stays within 64 bits."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .size_atoms import Symbol
-from .symbolic import Size, positive, symbols_of
+from .atoms import Symbol
+from .polynomial import Size, positive, symbols_of
 
 
 def spell(size: Any) -> str:

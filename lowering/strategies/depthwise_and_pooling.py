@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, KernelOp
 from ...dialects.types import is_float
 from ..analysis.affine import Affine
 from ..analysis.lanes import runs_along, stored_bits

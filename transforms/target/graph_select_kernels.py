@@ -16,17 +16,17 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from .. import extensions
-from ..codegen.targets import Target
-from ..dialects.graph.base import GraphOp
-from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.kernel import KernelCallOp
-from ..dialects.loop.parameters import Interface, Sizes, clone_kernel
-from ..dialects.loop.structure import KernelOp
-from ..dialects.types import tensor_of
-from ..errors import CompileError, DTypeError, ShapeError
-from .target import target_of
-from .work import work_of_op
+from ... import extensions
+from ...codegen.targets import Target
+from ...dialects.graph.base import GraphOp
+from ...dialects.graph.builder import GraphBuilder
+from ...dialects.graph.kernel import KernelCallOp
+from ...dialects.loop.loops import KernelOp
+from ...dialects.loop.parameters import Interface, Sizes, clone_kernel
+from ...dialects.types import tensor_of
+from ...errors import CompileError, DTypeError, ShapeError
+from ...lowering.target import target_of
+from ...lowering.work import work_of_op
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,16 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..codegen.targets import Target
-from ..dialects.graph.base import ints
-from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.choose import ConvertOp
-from ..dialects.graph.contract import DotOp, free_dims
-from ..dialects.graph.words import PARTS
-from ..dialects.types import element_of, shape_of
-from ..dialects.words import KINDS
-from .analysis.nests import ops_in
-from .target import target_of
+from ...codegen.targets import Target
+from ...dialects.graph.base import ints
+from ...dialects.graph.builder import GraphBuilder
+from ...dialects.graph.choose import ConvertOp
+from ...dialects.graph.contract import DotOp, free_dims
+from ...dialects.graph.packed_dot import PARTS
+from ...dialects.packed_dot import KINDS
+from ...dialects.types import element_of, shape_of
+from ...lowering.analysis.nests import ops_in
+from ...lowering.target import target_of
 
 LEAST_WORK = 1 << 16
 """Multiplications below which packing does not pay."""

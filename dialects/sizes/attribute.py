@@ -17,8 +17,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from .size_text import read, spell
-from .symbolic import Size
+from .polynomial import Size
+from .text import read, spell
 
 
 @irdl_attr_definition

@@ -6,10 +6,10 @@ from fractions import Fraction
 from math import comb, inf
 from typing import TYPE_CHECKING, Any
 
-from .size_atoms import Atom, Positive, Quotient, Symbol
+from .atoms import Atom, Positive, Quotient, Symbol
 
 if TYPE_CHECKING:
-    from .symbolic import Size
+    from .polynomial import Size
 
 CASES = 3
 """How many `max(e, 0)` of a size are taken apart into cases to find its bounds."""

@@ -20,8 +20,8 @@ from math import prod
 from xdsl.ir import Operation
 
 from ...codegen.targets import Target
+from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.loop.structure import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.types import DYNAMIC, element_of, shape_of, width_of
 from ..analysis.accesses import is_inside
 from ..analysis.lanes import has_own_bounds, varying_values

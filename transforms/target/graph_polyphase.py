@@ -22,11 +22,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conv import ConvOp
-from ..dialects.graph.convolution import Convolution, pick
-from ..dialects.types import DYNAMIC, element_of, shape_of
-from .analysis.nests import ops_in
+from ...dialects.graph.builder import GraphBuilder
+from ...dialects.graph.conv import ConvOp
+from ...dialects.graph.convolution import Convolution, pick
+from ...dialects.types import DYNAMIC, element_of, shape_of
+from ...lowering.analysis.nests import ops_in
 
 _MOVED = 6
 """How many multiplications of vectors take as long as writing a vector of results and moving it between the others."""

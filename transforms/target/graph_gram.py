@@ -12,12 +12,12 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.graph.base import ints
-from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.contract import DotOp
-from ..dialects.graph.matrices import BLOCK, compared, part, transposed
-from ..dialects.types import shape_of
-from ._functions import replace_op
+from ...dialects.graph.base import ints
+from ...dialects.graph.builder import GraphBuilder
+from ...dialects.graph.contract import DotOp
+from ...dialects.graph.matrices import BLOCK, compared, part, transposed
+from ...dialects.types import shape_of
+from .._functions import replace_op
 
 GRAM_BANDS = 4
 """Bands of a product of a matrix and its own transpose: 5/8 of the multiplications; more would each be another kernel."""

@@ -1,4 +1,4 @@
-"""Products of bytes and of bf16 numbers as those of words, four or two terms at a time (`dialects/words.py`)."""
+"""Products of bytes and of bf16 numbers as those of words, four or two terms at a time (`dialects/packed_dot.py`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..packed_dot import KINDS, WORD, parts_of, words_of
 from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
-from ..words import KINDS, WORD, parts_of, words_of
 from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
 from .batching import along
 from .contract import ContractionOp

@@ -28,10 +28,10 @@ from ..errors import SizeError
 from . import program
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
+from .loop.loops import MOST_LANES, ONE_VARIANT, KernelOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
-from .loop.structure import KernelOp
-from .symbolic import Size
+from .sizes.polynomial import Size
 from .types import is_complex, part_of, shape_of
 
 AnySize = int | Size

@@ -19,12 +19,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..dialects.graph.base import Equation, GraphOp, Read
-from ..dialects.graph.structure import FusionOp
+from ..dialects.graph.fusion import FusionOp
+from ..dialects.loop.loops import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ..dialects.loop.structure import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.symbolic import Size, positive
+from ..dialects.sizes.atoms import Monomial
+from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder

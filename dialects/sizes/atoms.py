@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .symbolic import Size
+    from .polynomial import Size
 
 
 @dataclass(frozen=True, order=True)

@@ -23,23 +23,23 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..codegen.targets import Target
-from ..dialects.graph.base import GraphOp, ints
-from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.conv import TILES, ConvOp
-from ..dialects.graph.conv_loops import has_open_windows
-from ..dialects.graph.convolution import Convolution, pick
-from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.shape import BroadcastOp, TransposeOp
-from ..dialects.graph.winograd_transforms import transforms
-from ..dialects.symbolic import estimates
-from ..dialects.types import DYNAMIC, element_of, shape_of
-from ..errors import is_interruption
-from .analysis.nests import ops_in
-from .fallbacks import Fallback, record
-from .snapshot import Snapshot
-from .strategies.winograd import find_blocks
-from .target import target_of
+from ...codegen.targets import Target
+from ...dialects.graph.base import GraphOp, ints
+from ...dialects.graph.builder import GraphBuilder
+from ...dialects.graph.conv import TILES, ConvOp
+from ...dialects.graph.conv_loops import has_open_windows
+from ...dialects.graph.convolution import Convolution, pick
+from ...dialects.graph.elementwise import ElementwiseOp
+from ...dialects.graph.shape import BroadcastOp, TransposeOp
+from ...dialects.graph.winograd_transforms import transforms
+from ...dialects.sizes.polynomial import estimates
+from ...dialects.types import DYNAMIC, element_of, shape_of
+from ...errors import is_interruption
+from ...lowering.analysis.nests import ops_in
+from ...lowering.fallbacks import Fallback, record
+from ...lowering.snapshot import Snapshot
+from ...lowering.strategies.winograd import find_blocks
+from ...lowering.target import target_of
 
 GAIN = 1.25
 """By how much an algorithm must be estimated to be faster than the direct form."""

@@ -21,9 +21,9 @@ from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any, ClassVar
 
-from ..errors import LeastSizeError, ShapeError, SizeError
-from .size_atoms import Atom, Monomial, Positive, Quotient, Symbol
-from .size_bounds import bounds_of
+from ...errors import LeastSizeError, ShapeError, SizeError
+from .atoms import Atom, Monomial, Positive, Quotient, Symbol
+from .bounds import bounds_of
 
 
 class _Estimates(threading.local):

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from ..types import index, numpy_dtype
-from .field import Element, Field
+from .complex_elements import Element, Field
 
 MOST_STEPS = 30
 """QL steps for an eigenvalue, and sweeps of rotations, at most: LAPACK's limits; two steps and eight sweeps are usual."""

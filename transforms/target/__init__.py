@@ -1,0 +1,1 @@
+"""Passes on graphs that choose an algorithm for a machine: they ask the target and the cost models of `lowering`."""
