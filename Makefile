@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
 
 # what reads CPython's objects and the source of functions
 ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads kernel_call kernel_fuzz pool signature threads) \
-  tests/frontend/kernel/test_facts.py tests/frontend/test_dispatch.py
+  tests/frontend/kernel/test_facts.py tests/frontend/run/test_dispatch.py
 
 # tests start thousands of processes, each of which would compile the package anew
 unexport PYTHONDONTWRITEBYTECODE

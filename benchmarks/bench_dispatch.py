@@ -42,7 +42,7 @@ ROWS: dict[str, Callable[[Any, Any, Any, Any, Any], Any]] = {
 
 def all_functions(rounds: int) -> None:
     """Print what calls take beyond NumPy's function of the same name: the middle one, how many stay below 1.5 us, the worst."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "frontend"))
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "frontend" / "run"))
     from test_eager import FUNCTIONS, KEYWORDS, arguments  # pyright: ignore[reportMissingImports]
 
     over: dict[str, tuple[float, float]] = {}

@@ -30,10 +30,10 @@ KERNELS = ("default_schedule", "expressions", "prefetch_rows", "reuse", "sizes",
 INTERPRETED = ("memory", "rfactor", "structure", "vectorize", "vectorize_bodies", "vectorize_random")
 """Primitives whose tests compile nothing."""
 DEPENDENT = (
-    *("tests/schedules/test_default_schedule.py", "tests/schedules/test_random_schedules.py"),
+    *("tests/properties/test_default_schedule.py", "tests/properties/test_random_schedules.py"),
     "tests/dialects/test_ops.py::test_compiled_equals_evaluate",
-    *("tests/lowering", "--ignore=tests/lowering/analysis", "tests/examples", "tests/frontend/test_attention.py"),
-    "tests/frontend/test_conversions.py",
+    *("tests/lowering", "--ignore=tests/lowering/analysis", "tests/examples", "tests/library/test_attention.py"),
+    "tests/properties/test_conversions.py",
     *(f"--ignore=tests/lowering/schedule/test_{name}.py" for name in INTERPRETED),
     *(f"tests/frontend/kernel/test_{name}.py" for name in KERNELS),
 )

@@ -9,7 +9,7 @@ import pytest
 from lamina.codegen import cache, entry, executable, structured_builder
 from lamina.codegen.executable import cached_executable
 from lamina.codegen.targets import base
-from lamina.dialects.sizes.binding import binding
+from lamina.dialects.sizes import binding
 from lamina.runtime import signature
 from lamina.runtime.signature import ArrayParam, Signature
 

@@ -313,8 +313,8 @@ def test_positions_are_as_wide_as_elements_while_they_fit(size: int, width: int)
 def test_every_op_that_has_a_derivative_is_checked_against_differences() -> None:
     """tests/transforms checks derivatives and batching of `CASES`: all ops are among them, themselves or decomposed.
 
-    `eig`, whose results are complex and have first derivatives alone, is checked in tests/frontend/test_eig.py; collectives,
-    which need a mapped axis, in tests/frontend/test_axis_names.py.
+    `eig`, whose results are complex and have first derivatives alone, is checked in tests/library/test_eig.py; collectives,
+    which need a mapped axis, in tests/frontend/functions/test_axis_names.py.
     """
     built: set[str] = set()
     for case in CASES:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lamina.codegen import cache as object_cache
 from lamina.codegen.executable import cached_executable, load_executable, native_entry, object_for
-from lamina.dialects.sizes.binding.binding import Dim
+from lamina.dialects.sizes.binding import Dim
 from lamina.runtime import callable as calls
 from lamina.runtime.arguments import accepts
 from lamina.runtime.callable import KernelBase

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.codegen.executable import load_executable, native_entry, object_for
-from lamina.dialects.sizes.binding.binding import Dim
+from lamina.dialects.sizes.binding import Dim
 from lamina.runtime.arguments import accepts, prepare
 from lamina.runtime.callable import FunctionBase, KernelBase, function_class
 from lamina.runtime.executable import Executable

@@ -11,7 +11,7 @@ import pytest
 from lamina.codegen.compile import compile_object
 from lamina.codegen.thread_runtime import load_object
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import emit
 
 SEEN = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lamina.codegen.targets import get
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import TYPE, Compiled, emit
 
 LLVM = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}

@@ -10,7 +10,7 @@ import pytest
 from lamina.codegen.targets import get
 from lamina.errors import CompileError
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import TYPE, Compiled, elementwise, emit
 
 RNG = np.random.default_rng(0)

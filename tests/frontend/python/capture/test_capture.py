@@ -15,7 +15,7 @@ import pytest
 
 
 def test_examples_of_the_document() -> None:
-    document = Path(__file__).parents[2] / "docs" / "capture.md"
+    document = Path(__file__).parents[4] / "docs" / "capture.md"
     result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0 and result.attempted > 8
 

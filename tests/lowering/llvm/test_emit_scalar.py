@@ -13,7 +13,7 @@ from lamina.dialects.parsing import parse_module
 from lamina.lowering.schedule.auto import schedule_module
 from lamina.lowering.target import set_target
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import TYPE, Compiled, elementwise, emit
 
 FLOATS, INTEGERS = ("float32", "float64"), ("int32", "int64")

@@ -13,7 +13,7 @@ from lamina.errors import CompileError
 from lamina.lowering.llvm.emit import emit_module
 from lamina.lowering.plan_buffers import PlanBuffersPass
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import DTYPES, TYPE, Compiled, context, elementwise, emit, parse
 
 ADD = elementwise("%r = arith.addf %a, %b : R", ["f32", "f32"], "f32", 12).replace("@k", "@add")

@@ -11,7 +11,7 @@ from lamina.codegen.targets.host import host
 from lamina.codegen.targets.x86_64_v2 import TARGET as OLDEST
 from lamina.dialects.element_types import TABLE, computed_in, numpy_dtype
 
-from tests.frontend.test_half import run, same_bits
+from tests.properties.test_half import run, same_bits
 
 FLOATS = [row.dtype for row in TABLE if row.is_narrow_float]
 NIBBLES = [np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4)]

@@ -21,7 +21,7 @@ from lamina.lowering.analysis.placement import region_of
 from lamina.lowering.default_threads import place_loops
 from lamina.lowering.target import set_target
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from chunks import PROGRAMS, batched, chunks, conv, product, scheduled, shared, spec
 from emitting import emit, parse
 

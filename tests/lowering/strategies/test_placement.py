@@ -19,6 +19,7 @@ from lamina.lowering.llvm.emit import emit_module
 from lamina.runtime.callable import KernelFunction
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import emit, parse
 from test_columns import segment_sum
 

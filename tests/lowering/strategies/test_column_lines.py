@@ -15,7 +15,7 @@ from lamina.codegen.compile import compile_object
 from lamina.codegen.thread_runtime import load_object
 from lamina.lowering.analysis.columns import find_columns
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import emit, parse
 from guarded import needs_mprotect, pages
 

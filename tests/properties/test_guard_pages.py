@@ -16,7 +16,7 @@ from lamina.codegen.compile import compile_object, emit_asm
 from lamina.codegen.targets import get
 from lamina.codegen.thread_runtime import load_object
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "lowering"))
 from emitting import emit
 from guarded import needs_mprotect, pages
 

@@ -10,7 +10,7 @@ import pytest
 from lamina.codegen.compile import compile_object
 from lamina.codegen.targets import get, host
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from emitting import DTYPES, TYPE, Compiled, emit, memref_type
 
 RNG = np.random.default_rng(0)

@@ -297,7 +297,7 @@ def test_explain_of_a_call() -> None:
 
 
 def test_the_examples_of_the_page() -> None:
-    document = Path(__file__).parents[2] / "docs" / "compile.md"
+    document = Path(__file__).parents[4] / "docs" / "compile.md"
     result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 10 and not result.failed
 

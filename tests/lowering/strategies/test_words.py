@@ -15,7 +15,7 @@ from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.runtime.interpreter import interpret
 
-from tests.frontend.test_half import run
+from tests.properties.test_half import run
 
 WITH_WORDS = "{features=+avx512vnni,+avx512bf16}"
 NARROW = "x86-64-v4{features=+avx512vnni,+avx512bf16 vector=256 tile=4x2}"
