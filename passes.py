@@ -28,7 +28,7 @@ from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
-from .dialects.verify_module import require_single_blocks
+from .dialects.module_rules import require_single_blocks
 from .errors import ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
 

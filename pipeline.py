@@ -83,16 +83,8 @@ STEPS = (
         "kernels of other packages: differentiated and batched by now, composites still have their names",
     ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
-    Step(
-        "optimized",
-        "transforms.target.graph_polyphase",
-        "convolutions of dilated images are plain ones: no product with a zero",
-    ),
-    Step(
-        "optimized",
-        "transforms.target.graph_winograd",
-        "algorithms for what is left to compute; before transposes are simplified",
-    ),
+    Step("optimized", "transforms.target.graph_polyphase", "convolutions of dilated inputs multiply by no zero"),
+    Step("optimized", "transforms.target.graph_winograd", "once convolutions are final; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
     Step("optimized", "transforms.graph_reroll", "what derivatives are used for is repeated, too: the updates of parameters"),
@@ -229,7 +221,7 @@ def run_to(
     """
     from xdsl.dialects.builtin import StringAttr
 
-    from .dialects.verify_module import require_single_blocks
+    from .dialects.module_rules import require_single_blocks
     from .passes import run_pass
 
     goal = phase if phase in PHASES[: PHASES.index("llvmir")] else "program"
@@ -343,7 +335,7 @@ def _roll(module: ModuleOp) -> None:
 
     They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
     """
-    from .dialects.verify_module import require_single_blocks
+    from .dialects.module_rules import require_single_blocks
 
     require_single_blocks(module)
     first = steps()

@@ -52,7 +52,7 @@ def errors_in(op: Operation) -> Iterator[InvalidIR]:
         valid = False
         yield error
     if valid and isinstance(op, ModuleOp):
-        from .verify_module import errors_in_module
+        from .module_rules import errors_in_module
 
         for place, message in errors_in_module(op):
             yield InvalidIR(place, message)

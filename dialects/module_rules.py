@@ -1,6 +1,6 @@
 """What must hold for a module whose ops verify one by one: its attributes, those of its functions, and the widths of vectors.
 
-Rules of launches, buffers and views are in `host_functions.py`, which is loaded when a module has such ops: most modules of
+Rules of launches, buffers and views are in `verify_module.py`, which is loaded when a module has such ops: most modules of
 upstream's dialects have none.
 """
 
@@ -41,7 +41,7 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
             yield from _told(op, _graph_function(op))
         for inner in op.walk():
             if inner.name.partition(".")[0] in HOST_DIALECTS:
-                from .host_functions import complaints
+                from .verify_module import complaints
 
                 yield from _told(inner, complaints(inner, symbols))
             yield from _told(inner, _vectors(inner))

@@ -39,6 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import ShapeError
 from .assembly import pairs_attribute, pairs_of
 from .loop.shapes import NumberedShape, given_shapes, parse_shapes, print_shapes, shapes_attribute
+from .program_views import GetGlobalOp, ReinterpretCastOp
 from .sizes.attribute import SizesAttr
 from .sizes.binding import Bindings, Dim, dims_of
 from .sizes.polynomial import Size

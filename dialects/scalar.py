@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
 from .packed_dot import KINDS
-from .packed_dot_op import DotWordsOp
+from .scalar_ops import DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op
 from .types import (
     Kind,
     bf16,

@@ -14,14 +14,14 @@ from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition,
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .packed_dot import KINDS, WORD
 from .types import scalar_of
 from .vocabulary import FloatFunctionOp
-from .words import KINDS, WORD
 
 
 @irdl_op_definition
 class DotWordsOp(IRDLOperation):
-    """The sum of the products of the parts of two words, of numbers or of vectors (`dialects/words.py`).
+    """The sum of the products of the parts of two words, of numbers or of vectors (`dialects/packed_dot.py`).
 
     Of bytes it is exact, but for wrapping; of bf16 numbers the products are summed in f32, where the instruction rounds in an
     order of its own and takes subnormal numbers for 0.

@@ -28,7 +28,7 @@ from ..errors import SizeError
 from . import program
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
-from .loop.loops import MOST_LANES, ONE_VARIANT, KernelOp
+from .loop.loops import KernelOp
 from .loop.memory import LaunchOp, StoreOp
 from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
 from .sizes.polynomial import Size

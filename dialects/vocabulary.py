@@ -316,8 +316,6 @@ def arith_dialect() -> Dialect:
     """xDSL's `arith` with the ops above."""
     from xdsl.dialects.arith import Arith
 
-    from .packed_dot_op import DotWordsOp
-
     casts = [ExtSIOp, ExtUIOp, TruncIOp, ExtFOp, TruncFOp, SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, IndexCastOp]
     return _replaced(Arith, [*casts, ConstantOp, RemFOp, SelectOp, CmpiOp, CmpfOp])
 

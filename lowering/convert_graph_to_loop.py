@@ -37,6 +37,7 @@ from ..dialects.graph.shape import ConcatOp, SliceOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
+from ..dialects.program_views import GetGlobalOp
 from ..dialects.sizes.polynomial import Size, symbols_of
 from ..dialects.types import element_of, has_symbols, shape_of
 from ..errors import CompileError, LaminaError, about

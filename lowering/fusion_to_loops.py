@@ -24,8 +24,7 @@ from ..dialects.loop.loops import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.subscripts import canonical, linear_form
 from ..dialects.scalar import ScalarBuilder
-from ..dialects.sizes.atoms import Monomial
-from ..dialects.sizes.polynomial import Size
+from ..dialects.sizes.polynomial import Size, positive
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
 from ..errors import CompileError
 from .nest_builder import NestBuilder

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.loop.loops import segment_sizes
+from ..dialects.program_views import ReinterpretCastOp
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, index, shape_of
 from ..dialects.types import memref as memref_type

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Region
 from ..dialects.graph.fusion import structure_of
 from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.shapes import shapes_attribute
-from ..dialects.sizes.atoms import Monomial
+from ..dialects.sizes.polynomial import Size
 from ..errors import is_interruption
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record

@@ -14,8 +14,6 @@ import sys
 from collections.abc import Sequence
 
 from ..runtime.gc_pause import collecting_later
-from .opt.driver import Driver
-from .reading import guarded
 
 
 def main(args: Sequence[str] | None = None) -> int:

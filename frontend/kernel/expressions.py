@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import IfOp
 from ...dialects.loop.memory import LoadOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import i1, is_float
 from .scope import Scope, discard, words
 from .source import MISSING

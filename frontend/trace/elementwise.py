@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...dialects.sizes.polynomial import Size
+from ...dialects.types import element_type
 from ...errors import DTypeError, ShapeError
 from ..run.eager import operation
 from . import complex_formulas

@@ -15,7 +15,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
 from ...dialects import printing
-from ...dialects.loop.loops import ONE_VARIANT
+from ...dialects.module_rules import ONE_VARIANT
 from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, LaminaError, TracingError
 from ...library.numpy import namespace as lnp  # noqa: F401  tracers call them

@@ -12,6 +12,7 @@ from ...errors import ShapeError
 from ...frontend.run.eager import api, creation
 from ...frontend.trace.axes_and_shapes import broadcast_tracer, static_int
 from ...frontend.trace.elementwise import broadcast_shapes
+from ...frontend.trace.promotion import is_complex_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import lift
 from ..numpy.complex import conj

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...errors import DTypeError
 from ...frontend.run.eager import api
-from ...frontend.trace.elementwise import binary, compare, full_like_tracer, prepare, select
+from ...frontend.trace.elementwise import binary, bitcast, compare, full_like_tracer, prepare, select
 from ...frontend.trace.promotion import BOOL, STORED, canonical, computed
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, here, lift, lift_as
+from ...frontend.trace.tracing import build, lift, lift_as
 from .ufuncs import absolute
 
 __all__ = ["bitwise_count", "bitwise_left_shift", "bitwise_right_shift", "left_shift", "nextafter", "right_shift"]

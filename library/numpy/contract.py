@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...frontend.run.eager import api, operation
 from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
 from ...frontend.trace.elementwise import broadcast_shapes, full_like_tracer
-from ...frontend.trace.promotion import BOOL, INT32, canonical, result_type
+from ...frontend.trace.promotion import BOOL, INT32, canonical, is_complex_dtype, result_type
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, lift, lift_as, lift_operands, operand, token
 from .complex import conjugate

@@ -23,11 +23,10 @@ from ...frontend.trace.axes_and_shapes import (
 from ...frontend.trace.locations import located
 from ...frontend.trace.promotion import (
     BOOL,
-    COMPLEX128,
     FLOAT64,
     INT64,
     canonical,
-    dtype_of,
+    common_dtype,
     is_complex_dtype,
     is_integer_dtype,
     result_type,

@@ -12,11 +12,10 @@ from ...errors import DTypeError
 from ...frontend.run.eager import api
 from ...frontend.trace.axes_and_shapes import broadcast_tracer
 from ...frontend.trace.config import config
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
+from ...frontend.trace.elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, prepare, select
 from ...frontend.trace.promotion import INT32, is_integer_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, lift, lift_as, lift_float
-from .bits import bitcast
 from .ufuncs import copysign, trunc
 
 __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]

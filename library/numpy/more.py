@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import DTypeError, ShapeError, TracingError
 from ...frontend.run.eager import api
 from ...frontend.trace.axes_and_shapes import normalize_axis, slice_axis, static_int
-from ...frontend.trace.promotion import is_integer_dtype
+from ...frontend.trace.promotion import BOOL, is_integer_dtype
 from ...frontend.trace.tracing import concrete_array, lift, lift_as, lift_float
 from ..linalg.factors import eigvals
 from .at import At

@@ -28,9 +28,9 @@ from ...frontend.trace.axes_and_shapes import (
 from ...frontend.trace.complex_formulas import parts
 from ...frontend.trace.config import config
 from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
+from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
 from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_float, several
+from ...frontend.trace.tracing import build, concrete_array, is_traced, lift, lift_as, lift_float, several
 from .create import full, linspace
 from .index import take_along_axis
 from .reduce import any as any_of

@@ -11,7 +11,7 @@ from ...errors import DTypeError
 from ...frontend.run.eager import operation
 from ...frontend.trace import complex_formulas
 from ...frontend.trace.config import config
-from ...frontend.trace.elementwise import binary, compare, full_like_tracer, prepare, select, unary
+from ...frontend.trace.elementwise import binary, bitcast, compare, full_like_tracer, prepare, select, unary
 from ...frontend.trace.promotion import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, lift, lift_as, lift_float

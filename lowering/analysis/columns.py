@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.loops import ForOp, YieldOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
+from ...dialects.scalar_ops import is_arithmetic
 from .affine import Affine, forms
 from .nests import walk
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import is_float, scalar_of
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}

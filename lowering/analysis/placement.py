@@ -25,6 +25,7 @@ from xdsl.ir.affine import AffineConstantExpr
 
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.scalar_ops import is_arithmetic
 from .columns import find_columns
 from .nests import around, kernel_of, name_of, only_loop_in, ops_in, statements, walk
 from .parallel import most_trips

@@ -11,6 +11,7 @@ from xdsl.traits import Pure
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.scalar_ops import is_arithmetic
 from .accesses import Access, accesses
 from .affine import Affine, forms
 from .dependence import Conflict, find_conflict

@@ -21,7 +21,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...codegen.text import I64, const
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, IfOp, WhileOp
 from ...dialects.loop.memory import AllocOp
-from ...dialects.packed_dot_op import DotWordsOp
+from ...dialects.scalar_ops import DotWordsOp
 from ...dialects.types import is_unsigned, scalar_of, shape_of
 from ...dialects.vocabulary import IndexCastOp, StepOp
 from ..analysis.bounds import too_much_code

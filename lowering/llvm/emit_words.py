@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ...codegen.text import Builder, Ty, const
 from ...dialects.packed_dot import KINDS
-from ...dialects.packed_dot_op import DotWordsOp
+from ...dialects.scalar_ops import DotWordsOp
 from .emit_core import FunctionEmitter
 
 _INTRINSICS = {"u8i8": ("llvm.x86.avx512.vpdpbusd", "i8"), "bf16": ("llvm.x86.avx512bf16.dpbf16ps", "bfloat")}

@@ -35,6 +35,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
 from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine

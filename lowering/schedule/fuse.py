@@ -23,6 +23,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp
+from ...dialects.scalar_ops import is_arithmetic
 from ..analysis.accesses import accesses
 from ..analysis.bounds import Domain, lower_bounds, upper_bounds
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict

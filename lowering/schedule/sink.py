@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp
+from ...dialects.scalar_ops import is_arithmetic
 from ..analysis.accesses import accesses
 from ..analysis.nests import find, statements, walk
 from .base import Primitive

@@ -29,7 +29,8 @@ from typing import Literal
 
 from xdsl.ir import Operation
 
-from ...dialects.loop.loops import MOST_LANES, ForOp, KernelOp, WhileOp
+from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
+from ...dialects.types import MOST_LANES
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
 from ..analysis.lanes import has_own_bounds, shares_index, varying_values

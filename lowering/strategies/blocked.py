@@ -31,6 +31,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LoadOp
+from ...dialects.scalar_ops import is_function
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
 from ..analysis.regions import extent

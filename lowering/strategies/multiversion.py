@@ -9,7 +9,8 @@ the attribute `lamina.one_variant` gets none: each copy is code that has to be c
 from __future__ import annotations
 
 from ...codegen.targets import Target
-from ...dialects.loop.loops import ONE_VARIANT, ForOp, KernelOp
+from ...dialects.loop.loops import ForOp, KernelOp
+from ...dialects.module_rules import ONE_VARIANT
 from ..analysis.nests import name_of
 from ..schedule.version import Version, bound_of, nest_of
 from .base import Take

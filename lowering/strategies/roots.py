@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
+from ...dialects.scalar_ops import is_function
 from ...dialects.types import shape_of
 from ..analysis.nests import holds, name_of, ops_in
 from ..op_costs import CHEAP_MATH, weight

@@ -20,6 +20,7 @@ from ...codegen.targets import Target
 from ...dialects.loop import grain
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.scalar_ops import is_function
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import find_columns
 from ..analysis.conditions import known_at

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, varying_values, yielded
 from ..analysis.nests import buffer_name, kernel_of, walk

@@ -14,19 +14,37 @@ from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
 from lamina.dialects.parsing import parse_module
 
-STRICTER = {
-    "vector.insert": "xDSL takes no tensor or memref as the element of a vector of something else",
-    "vector.bitcast": "between scalable and fixed vectors nobody knows the number of bits",
-    "vector.extract": "a position of -1 is poison, and vector<1xf32> is not a scalar",
-    "memref.view": "the byte shift must be known (dialects/verify_module.py)",
-    "memref.copy": "sizes are compared before a run",
-    "memref.reinterpret_cast": "a view stays in its buffer",
-    "memref.alloc": "the segments of operands are said",
-    "memref.alloca": "the segments of operands are said",
-    "vector.transfer_read": "of xDSL",
-    "vector.transfer_write": "of xDSL",
-    "arith.index_cast": "of xDSL: no cast to i1",
-    "arith.addui_extended": "of xDSL: not of index",
+_BUFFERS = ("memref<4xf32>", "memref<?xf32>", "memref<4x8xf32>", "memref<4x8xf32, strided<[16, 1]>>", "memref<f32>")
+
+STRICTER: dict[str, tuple[Sequence[str], str]] = {
+    "vector.insert": (
+        [f"operands 0: {type}" for type in ("tensor<4xf32>", "tensor<?xf32>", *_BUFFERS, "memref<4xf32, 1>")]
+        + ["properties: static_position = array<i64: -1>"],
+        "xDSL takes no tensor or memref as an element; a position of -1 is poison",
+    ),
+    "vector.bitcast": (
+        ["operands 0: vector<[4]xf32>", "results 0: vector<[4]xf32>"],
+        "between scalable and fixed vectors nobody knows the number of bits",
+    ),
+    "vector.extract": (
+        ["operands 0: vector<4x1xf32>", "results 0: vector<1xf32>", "properties: static_position = array<i64: -1>"],
+        "vector<1xf32> is not a scalar, and a position of -1 is poison",
+    ),
+    "memref.view": (
+        ["as it is", *(f"results 0: {type}" for type in ("memref<4xi32>", "memref<4x8xf32>", "memref<64xi8>", "memref<f32>"))],
+        "the byte shift must be known (dialects/verify_module.py)",
+    ),
+    "memref.copy": (["operands 0: memref<?xf32>", "operands 1: memref<?xf32>"], "sizes are compared before a run"),
+    "memref.reinterpret_cast": (
+        [f"operands 0: {type}" for type in ("memref<4xf32>", "memref<?xf32>", "memref<f32>")],
+        "a view stays in its buffer",
+    ),
+    "memref.alloc": (["properties: no operandSegmentSizes = array<i32: 0, 0>"], "the segments of operands are said"),
+    "memref.alloca": (["properties: no operandSegmentSizes = array<i32: 0, 0>"], "the segments of operands are said"),
+    "vector.transfer_read": (["results 0: vector<4xindex>"], "of xDSL"),
+    "vector.transfer_write": (["operands 0: vector<4xindex>"], "of xDSL"),
+    "arith.index_cast": (["results 0: i1"], "of xDSL: no cast to i1"),
+    "arith.addui_extended": (["i32: index"], "of xDSL: not of index"),
 }
 """What we refuse and upstream takes: the changes of an op, and why. There is nothing that upstream refuses and we take."""
 

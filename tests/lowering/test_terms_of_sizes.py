@@ -10,9 +10,9 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.dialects.size_text import read
-from lamina.dialects.symbolic import substituted
-from lamina.lowering.kernels import _not_negative
+from lamina.dialects.sizes.polynomial import substituted
+from lamina.dialects.sizes.text import read
+from lamina.lowering.fusion_to_loops import _not_negative
 
 TERMS = {
     "below 0 from a number on": "floordiv(n - 33, 2) where n in 1..",
