@@ -133,9 +133,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if rows[function] % mark.kwargs["every"] == 0:
             item.own_markers = [other for other in item.own_markers if other.name != "thorough"]
         rows[function] += 1
+    draw_less("not thorough" in config.option.markexpr, [item for item in items if isinstance(item, pytest.Function)])
     first, step = map(int, os.environ.get("LAMINA_TEST_SHARE", "1/1").split("/"))
     config.hook.pytest_deselected(items=[item for k, item in enumerate(items) if k % step != first - 1])
     items[:] = items[first - 1 :: step]
+
+
+EXAMPLES = 4  # a property has one of so many of its examples in `make test`, and all of them among the thorough tests
+
+
+def draw_less(everyday: bool, items: list[pytest.Function]) -> None:
+    """Tests of hypothesis are shortened for every day; elsewhere they are thorough, too."""
+    drawn = {item.function for item in items if hypothesis.is_hypothesis_test(item.function)}
+    for item in items:
+        if item.function in drawn and not everyday:
+            item.add_marker("thorough")
+    for function in drawn if everyday else ():
+        given = getattr(function, _SETTINGS)
+        setattr(function, _SETTINGS, hypothesis.settings(given, max_examples=max(5, given.max_examples // EXAMPLES)))
+
+
+_SETTINGS = "_hypothesis_internal_use_settings"  # hypothesis refuses to decorate a test with settings twice
 
 
 # -- in CI all that tests need is there, so that only machines are a reason to skip (skips.py)

@@ -191,6 +191,7 @@ def test_matrices_have_the_defaults_of_scipy() -> None:
             wrong()
 
 
+@pytest.mark.thorough(every=5)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
 @pytest.mark.parametrize("type", [1, 2, 3])
 @pytest.mark.parametrize("lower", [True, False])

@@ -21,7 +21,7 @@ def test_there_are_sixty_faults_with_names_of_their_own() -> None:
         assert fault.old in (planted.ROOT / fault.file).read_text(encoding="utf-8"), fault.name
 
 
-@pytest.mark.thorough(every=2)
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("name", EVERYDAY)
 def test_a_planted_fault_is_named(name: str) -> None:
     (fault,) = [fault for fault in planted.FAULTS if fault.name == name]

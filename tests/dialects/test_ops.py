@@ -58,7 +58,7 @@ def test_generic_form_round_trips(mlir_opt: str) -> None:
         assert str(parse(text)) == str(module)
 
 
-@pytest.mark.thorough(every=4)
+@pytest.mark.thorough(every=6)
 @in_groups(ROWS)
 def test_compiled_equals_evaluate(rows: list[Row]) -> None:
     compiled = Compiled(build(make_module(*rows)))

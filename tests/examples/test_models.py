@@ -23,7 +23,7 @@ classifier, graph_network, language_model, ode, pde = map(importlib.import_modul
 @pytest.mark.thorough(every=6)
 @pytest.mark.parametrize(
     "train",
-    [classifier.train, language_model.train, graph_network.train, ode.train, pde.heat, pde.burgers],
+    [ode.train, classifier.train, language_model.train, graph_network.train, pde.heat, pde.burgers],
     ids=lambda f: f.__module__,
 )
 def test_modes_have_equal_losses(train: Callable[..., Any]) -> None:

@@ -18,7 +18,7 @@ from shapes import SHAPES, Graph, drawn
 BY_NAME = {graph.name: graph for graph in SHAPES}
 
 
-@pytest.mark.thorough(every=3)
+@pytest.mark.thorough(every=6)
 @pytest.mark.parametrize(
     ("name", "form", "n"),
     [

@@ -155,6 +155,7 @@ def test_same_padding_is_that_of_jax() -> None:
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=f"{size}, stride {stride}")
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("case", CONVOLUTIONS[:7], ids=str)
 def test_gradients_of_conv2d(case) -> None:
     shape, filters, stride, padding, dilation, groups = case

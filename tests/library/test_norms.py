@@ -37,6 +37,7 @@ def ours(f, *given: np.ndarray) -> tuple[np.ndarray, ...]:
     return lm.jit(lm.grad(loss, argnums=tuple(range(len(given)))))(*given)
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("shape", [(4, 7), (3, 2, 33), (5, 1), (64, 768), (2, 3, 1000)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_layer_norm(shape: tuple[int, ...], dtype: Any) -> None:

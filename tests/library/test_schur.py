@@ -17,7 +17,7 @@ la = lm.linalg
 A, B, Q = normal(6, 6) + 4 * np.eye(6), normal(4, 4), normal(6, 4)
 
 
-@pytest.mark.thorough(every=8)
+@pytest.mark.thorough(every=10)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 3, 12, 33])
 def test_residuals(n: int, dtype: Any) -> None:

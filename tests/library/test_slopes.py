@@ -15,13 +15,13 @@ special, nn = lm.special, lm.nn
 INF = math.inf
 
 
-def slopes(function: Callable[[Any], Any], x: np.ndarray, order: int = 1) -> list[np.ndarray]:
-    """Derivatives of an elementwise function in reverse and forward mode, eager and compiled."""
+def slopes(function: Callable[[Any], Any], x: np.ndarray, order: int = 1, compiled: bool = True) -> list[np.ndarray]:
+    """Derivatives of an elementwise function in reverse and forward mode, eager and, unless it is not asked for, compiled."""
     reverse = forward = function
     for _ in range(order):
         reverse = lm.grad(lambda v, f=reverse: f(v).sum())
         forward = (lambda f: lambda v: lm.jvp(f, (v,), (lnp.ones_like(v),))[1])(forward)
-    return [np.asarray(f(x)) for f in (reverse, forward, lm.jit(reverse), lm.jit(forward))]
+    return [np.asarray(f(x)) for f in (reverse, forward, *((lm.jit(reverse), lm.jit(forward)) if compiled else ()))]
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -77,6 +77,7 @@ ENDS: list[tuple[str, Callable[[Any], Any], list[float], list[float]]] = [
 ]
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize(("function", "points", "want"), [case[1:] for case in ENDS], ids=[case[0] for case in ENDS])
 def test_slopes_at_the_ends_of_domains(function: Callable[[Any], Any], points: list[float], want: list[float]) -> None:
     for dtype in (np.float32, np.float64):
@@ -96,7 +97,7 @@ def test_second_slopes_at_ends() -> None:
         (special.i1e, [0.0], 2, [0.0]),
     ]
     for function, points, order, want in table:
-        for got in slopes(function, np.array(points), order)[:2]:
+        for got in slopes(function, np.array(points), order, compiled=False):
             np.testing.assert_allclose(got, want, atol=1e-14)
 
 
@@ -134,6 +135,7 @@ REMOVABLE: list[tuple[str, Callable[[Any], Any], Callable[[float, int], float], 
 ]
 
 
+@pytest.mark.thorough(every=5)
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize(("function", "oracle", "at"), [case[1:] for case in REMOVABLE], ids=[case[0] for case in REMOVABLE])
 def test_removable_singularities(
@@ -155,6 +157,7 @@ def test_the_inverse_of_box_cox_by_its_power() -> None:
             np.testing.assert_allclose(got, value, rtol=1e-14)
 
 
+@pytest.mark.thorough
 def test_gammas_of_large_numbers() -> None:
     a = np.array([20.0, 1e5, 1e10, 1e15])
     error = 64 * np.finfo(float).eps

@@ -88,7 +88,7 @@ def test_errors_in_units_of_the_last_place(name: str, dtype: str) -> None:
 
 
 @pytest.mark.thorough(every=8)
-@pytest.mark.parametrize("name", sorted(ROWS.keys() - {"factorial", "polygamma", "boxcox1p", "expn"}))
+@pytest.mark.parametrize("name", sorted(ROWS.keys() - {"factorial", "polygamma", "boxcox1p", "expn"}, reverse=True))
 def test_slopes(name: str) -> None:
     """By differences with 40 digits, in every argument."""
     oracle, points, _ = ROWS[name]

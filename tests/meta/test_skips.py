@@ -38,6 +38,7 @@ pytest.skip("{reason}", allow_module_level=True)
 """
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize(
     ("reason", "ci", "code"), [("no such library", "1", 1), ("no such library", "", 0), ("needs fork", "1", 0)]
 )

@@ -94,6 +94,7 @@ def same(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 @np.errstate(invalid="ignore")
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("source", [*SMALL, *WIDE])
 def test_every_pair(source: str):
     x = values_of(source)
@@ -157,38 +158,37 @@ def test_a_number_beside_a_half_is_rounded_to_it_first(dtype: str):
         np.add: (2049, 0.1, -3.3), np.multiply: (0.1, 1 / 3, 257, 12345), np.subtract: (0.3, 4097),
         np.divide: (0.1, 3.3), np.maximum: (0.1, -2.7), np.hypot: (0.1,), np.arctan2: (0.3,),
     }  # fmt: skip
-    for ufunc, numbers in operations.items():
+    cases = [(u, number, flipped) for u, numbers in operations.items() for number in numbers for flipped in (False, True)]
+
+    def one(h: Any, ufunc: Any, number: Any, flipped: bool) -> Any:
         ours = getattr(lnp, ufunc.__name__)
-        for number in numbers:
+        return ours(number, h) if flipped else ours(h, number)
+
+    def every_case(h: Any) -> list[Any]:
+        return [one(h, *case) for case in cases]
+
+    ways = {
+        "eager": every_case(h),
+        "jit": lm.jit(every_case)(h),
+        "vmap": lm.vmap(every_case)(h),
+        "compile": [lm.compile(lambda h, case=case: one(h, *case))(h) for case in cases],
+    }
+    for way, results in ways.items():
+        for (ufunc, number, flipped), got in zip(cases, map(np.asarray, results), strict=True):
             rounded = np.float32(np.asarray(float(number)).astype(dtype_of(dtype)))
-            for flipped in (False, True):
-                expected = (ufunc(rounded, wide) if flipped else ufunc(wide, rounded)).astype(h.dtype)
-
-                def f(h: Any) -> Any:
-                    return ours(number, h) if flipped else ours(h, number)  # noqa: B023
-
-                for way, got in (
-                    ("eager", f(h)),
-                    ("jit", lm.jit(f)(h)),
-                    ("vmap", lm.vmap(f)(h)),
-                    ("compile", lm.compile(f)(h)),
-                ):
-                    got = np.asarray(got)
-                    exact = ufunc not in (np.hypot, np.arctan2)
-                    assert got.dtype == h.dtype, (ufunc, way)
-                    wrong = got != expected if exact else ~np.isclose(got.astype(float), expected.astype(float), rtol=2**-7)
-                    assert not wrong.any(), (ufunc.__name__, number, way, h[wrong][:3], got[wrong][:3], expected[wrong][:3])
+            expected = (ufunc(rounded, wide) if flipped else ufunc(wide, rounded)).astype(h.dtype)
+            exact = ufunc not in (np.hypot, np.arctan2)
+            assert got.dtype == h.dtype, (ufunc, way)
+            wrong = got != expected if exact else ~np.isclose(got.astype(float), expected.astype(float), rtol=2**-7)
+            assert not wrong.any(), (ufunc.__name__, number, way, h[wrong][:3], got[wrong][:3], expected[wrong][:3])
     if dtype == "float16":
-        for f in (
-            lambda h: h * 0.1,
-            lambda h: 0.1 + h,
-            lambda h: h - 2049,
-            lambda h: h / 3.3,
-            lambda h: h < 0.3,
-            lambda h: h // 0.3,
-        ):
-            for call in (lm.jit(f), lm.vmap(f), lm.compile(f)):
-                assert (np.asarray(call(h)) == f(h)).all()
+
+        def by_operators(h: Any) -> tuple[Any, ...]:
+            return h * 0.1, 0.1 + h, h - 2049, h / 3.3, h < 0.3, h // 0.3
+
+        for call in (lm.jit(by_operators), lm.vmap(by_operators), lm.compile(by_operators)):
+            for got, expected in zip(call(h), by_operators(h), strict=True):
+                assert (np.asarray(got) == expected).all()
     half = np.full(3, 0.5, dtype_of(dtype))
     assert (np.asarray(lm.jit(lambda h: h + 2049)(half)) == 2048).all()
     assert (np.asarray(lm.jit(lambda h: h < 0.5000001)(half)) == False).all()  # noqa: E712

@@ -57,6 +57,7 @@ def test_while_is_pythons(run, n):
     assert x.tolist() == [1, -2, 3]
 
 
+@pytest.mark.thorough(every=5)
 @pytest.mark.parametrize("dtype", ALL_DTYPES)
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (7, 3)])
 def test_while_carries_every_type(dtype, shape):
@@ -320,10 +321,11 @@ def piecewise_in_numpy(x, w):
 
 
 def test_derivatives_of_branches_in_loops():
+    compiled, slopes = lm.jit(piecewise), lm.jit(lm.grad(piecewise, argnums=(0, 1)))
     for _ in range(6):
         x, w = RNG.normal(size=3), RNG.normal(size=3)
-        same(lm.jit(piecewise)(x, w), np.asarray(piecewise_in_numpy(x, w)), 1e-12)
-        gradients = lm.jit(lm.grad(piecewise, argnums=(0, 1)))(x, w)
+        same(compiled(x, w), np.asarray(piecewise_in_numpy(x, w)), 1e-12)
+        gradients = slopes(x, w)
         for number, gradient in enumerate(gradients):
             for k in range(3):
                 step = [np.zeros(3), np.zeros(3)]

@@ -134,6 +134,7 @@ def test_scaling_by_one_instruction_changes_no_bit(name: str, dtype: np.dtype, l
     assert got.tobytes() == compiled(name, ELEM[dtype], lanes)(points).tobytes()
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_target_without_fma(name: str):
     for dtype in (F32, F64):

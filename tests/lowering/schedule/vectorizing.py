@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 CONTEXT = make_context()
 DTYPES = {"f32": np.float32, "f64": np.float64, "i64": np.int64, "i32": np.int32, "i1": np.bool_}
-SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 40)
+SIZES = (0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31)
 TAILS = ("masked", "scalar", "predicated")
 
 

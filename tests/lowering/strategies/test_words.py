@@ -52,6 +52,7 @@ def test_products_of_bytes_are_exact(target):
             assert words(product, target, x, y) == (0 if left == right == BYTES[1] else 1)
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("target", TARGETS)
 def test_dims_of_products_in_any_order(target):
     target = get(target)

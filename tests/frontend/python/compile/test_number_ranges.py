@@ -59,6 +59,7 @@ def alike(got: Any, expected: Any) -> bool:
     return got.dtype == expected.dtype and np.array_equal(got, expected, equal_nan=got.dtype.kind in "fc")
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_variant_is_taken_only_for_numbers_that_it_takes(name: str):
@@ -91,6 +92,7 @@ def test_a_call_that_python_runs_leaves_the_region_compiled():
 COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 
 
+@pytest.mark.thorough(every=3)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint32", "int64", "uint64"])
 def test_integers_are_compared_as_numbers(dtype: str):
     limits = np.iinfo(dtype)
