@@ -219,8 +219,9 @@ def run_to(
     With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others. `scheduled` is
     told of each kernel once it is scheduled, before the next one is.
     """
-    from xdsl.dialects.builtin import StringAttr
+    from xdsl.dialects.builtin import IntegerAttr, StringAttr
 
+    from .dialects import text_versions
     from .dialects.module_rules import require_single_blocks
     from .passes import run_pass
 
@@ -243,6 +244,7 @@ def run_to(
         if each is not None:
             each(step, module)
     module.attributes["lamina.phase"] = StringAttr(goal)
+    module.attributes[text_versions.ATTRIBUTE] = IntegerAttr(text_versions.VERSION, 64)
 
 
 def compile_to(

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, UnitAttr, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr, UnitAttr, VectorType
 from xdsl.ir import Operation
 
 from ..errors import CompileError, placed
+from . import text_versions
 from .hints import closest
 from .types import MOST_LANES
 
 ONE_VARIANT = "lamina.one_variant"
 """The attribute of a module whose kernels get no code of their own for few iterations."""
-KNOWN_ATTRIBUTES = ("lamina.phase", "lamina.target", ONE_VARIANT)
+KNOWN_ATTRIBUTES = ("lamina.phase", "lamina.target", text_versions.ATTRIBUTE, ONE_VARIANT)
 """Attributes of modules that the compiler reads."""
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
 """The phases that `lamina.phase` may name."""
@@ -81,6 +82,9 @@ def _module_attributes(module: ModuleOp) -> Iterator[Complaint]:
     yield from _unknown(module.attributes, KNOWN_ATTRIBUTES)
     if phase is not None and not (isinstance(phase, StringAttr) and phase.data in PHASES):
         yield f"attribute lamina.phase must be one of {', '.join(PHASES)}, got {phase}"
+    version = module.attributes.get(text_versions.ATTRIBUTE)
+    if version is not None and not (isinstance(version, IntegerAttr) and 1 <= version.value.data <= text_versions.VERSION):
+        yield f"attribute {text_versions.ATTRIBUTE} must be a version from 1 to {text_versions.VERSION}, got {version}"
     if target is not None and not isinstance(target, StringAttr):
         yield f"attribute lamina.target must be a string, got {target}"
 

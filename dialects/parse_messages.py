@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
-from . import hints
+from . import hints, text_versions
 
 _OF_SYNTAX = re.compile(r"(?i)\bexpect")
 """Messages that the syntax of the op answers."""
@@ -37,6 +37,9 @@ class Messages(Parser):
     """The classes of the ops around it; None before the name of one is read."""
     _defined: dict[str, Any]
     """Where each value was defined last."""
+
+    version: int
+    """Of the text, see `text_versions.py`."""
 
     def start_messages(self) -> None:
         """Begin with a text."""
@@ -75,8 +78,11 @@ class Messages(Parser):
         return region
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
+        written = name
+        if self.version < text_versions.VERSION:
+            name = text_versions.upgraded(name, self.version, [cls.name for cls in self._ops if cls is not None])
         cls = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
-        start = self.lexer.input.content.rfind(name, 0, self.pos)
+        start = self.lexer.input.content.rfind(written, 0, self.pos)
         if cls is None:
             meant = hints.op_meant(name, self.ctx, self._parser_state.dialect_stack)
             remedy = f"did you mean '{meant}'?" if meant else None

@@ -8,10 +8,8 @@ process recurse to death or allocate terabytes; and a `ParseError` for whatever 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from math import prod
 from typing import Any, TypeVar
 
@@ -22,29 +20,27 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     ContainerType,
     DenseIntOrFPElementsAttr,
-    FileLineColLoc,
     Float80Type,
     Float128Type,
     FloatAttr,
-    IntAttr,
+    IntegerAttr,
     IntegerType,
-    LocationAttr,
     ModuleOp,
     ShapedType,
-    StringAttr,
     TensorType,
     VectorType,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import is_interruption
-from . import literals, printing
+from . import literals, printing, text_versions
 from .lexing import LaminaLexer
-from .parse_messages import Messages
+from .locations import Locations
+from .parse_messages import ExplainedError, Messages
 from .sizes.attribute import SizesAttr, with_sizes
 
 MAX_NESTING = 96
@@ -64,11 +60,10 @@ LONG_LIST = 1 << 10
 _PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-9]++(?![\w.$])|index(?![\w.$])", re.ASCII)
 """A type whose text says all of it and ends where this does: it is parsed once."""
 
-_int = lru_cache(1 << 12)(IntAttr)
 _T = TypeVar("_T")
 
 
-class LaminaParser(Messages):
+class LaminaParser(Messages, Locations):
     """A parser of one text; `parse_module()` is the way in.
 
     Raises:
@@ -79,12 +74,16 @@ class LaminaParser(Messages):
         printing.install()
         text = decode(input, name) if isinstance(input, bytes) else input
         self.start_messages()
+        self.start_locations(text, name)
         self._depth = 0
         self._uses: dict[str, Span] = {}
         self._types: dict[str, Any] = {}
-        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
-        self._file = StringAttr(name)
         AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # Parser's own, but for the lexer
+        self.version, said_at = text_versions.version_of(text)
+        if self.version > text_versions.VERSION:
+            rule = f"the text is of version {self.version}, the newest that is read here is {text_versions.VERSION}"
+            remedy = "read it with the lamina that wrote it, or with a newer one"
+            raise ExplainedError(Span(said_at, said_at + 1, self.lexer.input), rule, remedy=remedy)
         self.ssa_values = {}
         self.blocks = {}
         self.forward_block_references = defaultdict(list)
@@ -97,6 +96,8 @@ class LaminaParser(Messages):
             module = ModuleOp([]) if nothing else super().parse_module(allow_implicit_module)
             if module.location is UNKNOWN_LOC:
                 module.location = self.location_at(0)
+            if text_versions.ATTRIBUTE in module.attributes and 0 < self.version < text_versions.VERSION:
+                module.attributes[text_versions.ATTRIBUTE] = IntegerAttr(text_versions.VERSION, 64)
             return module
         except ParseError as error:
             if self.deferred:
@@ -128,30 +129,19 @@ class LaminaParser(Messages):
         super()._register_ssa_definition(name, values, span)
         self._uses.pop(name, None)
 
-    # -- locations -----------------------------------------------------------------------------------------------------
-
-    def location_at(self, position: int) -> FileLineColLoc:
-        """The file, line and column (from 1) of a position in the text."""
-        line = bisect_right(self._line_starts, position)
-        column = position - self._line_starts[line - 1] + 1
-        location = FileLineColLoc.__new__(FileLineColLoc)
-        # every op gets one: without the checks of a constructor, which are met here
-        object.__setattr__(location, "__dict__", {"filename": self._file, "line": _int(line), "column": _int(column)})
-        return location
-
-    def _parse_location(self) -> LocationAttr:
-        """As xDSL, but a name may have characters beyond ASCII, which are printed as escaped bytes."""
-        token = self._current_token
-        if token.kind == MLIRTokenKind.BYTES_LIT:
-            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
-        return super()._parse_location()
-
     def parse_operation(self) -> Operation:
-        start = self._current_token.span
-        op = _without_results(self, super().parse_operation, start)
-        if op.location is UNKNOWN_LOC:
-            op.location = self.location_at(start.start)
-        return op
+        """What an op's constructor raises becomes an error at the op."""
+        try:
+            return super().parse_operation()
+        except (ParseError, RecursionError):
+            raise
+        except Exception as error:  # a constructor, an inferred type, the verifier of an attribute
+            if is_interruption(error):
+                raise
+            text, name = _first_line(error), self.failed_op()
+            if text.startswith("Unexpected attribute "):
+                text = f"does not take {text.removeprefix('Unexpected attribute ')}"
+            self.raise_error(text if name is None or text.startswith("'") else f"'{name}' op {text}", self.name_start())
 
     # -- nesting -------------------------------------------------------------------------------------------------------
 
@@ -359,21 +349,6 @@ class LaminaParser(Messages):
 
 class _Bits(Parser._TensorLiteralElement):
     """A hexadecimal literal: bits where a float is wanted, else an integer."""
-
-
-def _without_results(parser: LaminaParser, parse: Callable[[], Operation], start: Span) -> Operation:
-    """Run a parse; what an op's constructor raises becomes an error at the op."""
-    try:
-        return parse()
-    except (ParseError, RecursionError):
-        raise
-    except Exception as error:  # a constructor, an inferred type, the verifier of an attribute
-        if is_interruption(error):
-            raise
-        text, name = _first_line(error), parser.failed_op()
-        if text.startswith("Unexpected attribute "):
-            text = f"does not take {text.removeprefix('Unexpected attribute ')}"
-        parser.raise_error(text if name is None or text.startswith("'") else f"'{name}' op {text}", start)
 
 
 def decode(data: bytes, name: str) -> str:

@@ -73,4 +73,4 @@ func.func @twice(%a: tensor<f32>, %x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8
 }
 
 /// A program has nobody to tell that a check has failed.
-// CHECKED: checked.mlir:8:3: error: 'graph.kernel' op runs @k, which checks bounds: a program cannot stop in the middle
+// CHECKED: checked.mlir:8:8: error: 'graph.kernel' op runs @k, which checks bounds: a program cannot stop in the middle

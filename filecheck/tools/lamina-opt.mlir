@@ -18,10 +18,11 @@
 // AFTER-NEXT: Total
 
 /// Locations are those of the input.
-// LOC:      arith.addf %x, %x : f32 loc("{{.*}}lamina-opt.mlir":{{[0-9]+}}:3)
+// LOC:      arith.addf %x, %x : f32 loc(#[[ADD:.+]])
+// LOC:      #[[ADD]] = loc("{{.*}}lamina-opt.mlir":{{[0-9]+}}:8)
 
 /// A module remembers its phase, so that its text can be continued.
-// GRAPH:      builtin.module attributes {lamina.phase = "graph"}
+// GRAPH:      builtin.module attributes {lamina.phase = "graph", lamina.version = 2 : i64}
 
 // UNKNOWN:  lamina-opt: error: unknown pass 'canonicalise', did you mean canonicalize
 // MISSING:  lamina-opt: error: no file

@@ -38,6 +38,16 @@ func.func @g(%x: i32) -> i32 {
   return %y : f32
 }
 """,
+    "named_locations": """func.func @f(%x: f32) -> f32 {
+  %y = arith.addf %x, %x : f32 loc(#loc2)
+  %z = arith.mulf %y, %y : f32 loc(#loc4)
+  return %z : f32
+}
+#loc1 = loc("a.py":1:2)
+#loc2 = loc("b.py":3:4)
+#loc3 = loc("n"(#loc1))
+#loc4 = loc(fused[#loc2, #loc3])
+""",
     "nested": "module { module @inner { func.func @h() { return } } }\n",
     "parts": """func.func @a() { return }
 // -----
@@ -194,10 +204,28 @@ ROWS: dict[str, Row] = {
     "debug info": Row(
         "sums",
         ["--mlir-print-debuginfo", "--mlir-print-local-scope"],
-        [r'%\w+: f32 loc\("IN":1:14\)', r'addf.*loc\("IN":4:\d\)'],
+        [r'%\w+: f32 loc\("IN":1:14\)', r'addf.*loc\("IN":4:8\)'],
+    ),
+    "names of locations": Row(
+        "sums",
+        ["--mlir-print-debuginfo"],
+        [
+            r'#loc\d+ = loc\("IN":1:14\)\n(?s:.*)module \{\n',
+            r'%\w+: f32 loc\("IN":1:14\)',
+            r"addf .* loc\(#loc\d+\)\n",
+            r"\} loc\(#loc\)\n",
+            r'#loc = loc\("IN":\d:\d\)\n',
+            r'#loc\d+ = loc\("IN":4:8\)\n',
+        ],
+        [r'addf .*"IN"'],
+    ),
+    "names of locations are read": Row(
+        "named_locations",
+        ["--mlir-print-debuginfo", "--mlir-print-local-scope"],
+        [r'addf .* loc\("b.py":3:4\)', r'mulf .* loc\(fused\["b.py":3:4, "n"\("a.py":1:2\)\]\)'],
     ),
     "pretty debug info": Row(
-        "sums", ["--mlir-print-debuginfo", "--mlir-pretty-debuginfo"], [r"%\w+: f32 IN:1:14\)", r"addf .* IN:4:\d\n"]
+        "sums", ["--mlir-print-debuginfo", "--mlir-pretty-debuginfo"], [r"%\w+: f32 IN:1:14\)", r"addf .* IN:4:8\n"]
     ),
     "value users": Row(
         "sums",

@@ -26,6 +26,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
+from .location_names import LocationNames
+
 _UNUSED = "unused"
 
 
@@ -55,6 +57,9 @@ class IrText:
     def _printed(self, op: Operation) -> tuple[str, OptPrinter]:
         stream = StringIO()
         printer = OptPrinter(stream, self.options)
+        wanted = self.options.mlir_print_debuginfo
+        if wanted and not self.options.mlir_print_local_scope and not self.options.mlir_pretty_debuginfo:
+            return printer.with_named_locations(op), printer
         printer.print_op(op)
         return stream.getvalue(), printer
 
@@ -74,6 +79,8 @@ class OptPrinter(Printer):
         self.elided_above = options.mlir_elide_elementsattrs_if_larger
         self.hex_above = options.mlir_print_elementsattrs_with_hex_if_larger
         self._ids: dict[Operation, str] = {}
+        self._locations: LocationNames | None = None
+        self._in_full: Attribute | None = None
         self._texts: dict[int, tuple[Attribute, str]] = {}
 
     @contextmanager
@@ -92,6 +99,21 @@ class OptPrinter(Printer):
             self._current_column += len(text)
             self.stream.write(text)
 
+    def with_named_locations(self, op: Operation) -> str:
+        """The text of an op, the definitions of the names of its locations before and behind it."""
+        self._locations = named = LocationNames(op)
+        with self.captured() as body:
+            self.print_op(op)
+
+        def spelled(location: Attribute) -> str:
+            self._in_full = location  # its parts by name
+            with self.captured() as stream:
+                self.print_attribute(location)
+            return stream.getvalue()
+
+        before, behind = [named.definitions(early, spelled) for early in (True, False)]
+        return before + body.getvalue() + ("\n" + behind.rstrip("\n") if behind else "")
+
     # -- attributes ------------------------------------------------------------------------------------------------------
 
     def print_attribute(self, attribute: Attribute) -> None:
@@ -105,6 +127,9 @@ class OptPrinter(Printer):
             self.stream.write(stream.getvalue())
         elif isinstance(attribute, LocationAttr) and self.options.mlir_pretty_debuginfo:
             self.print_string(_pretty(attribute))
+        elif self._locations is not None and attribute != self._in_full and attribute in self._locations.names:
+            with self.in_location():
+                self.print_string(self._locations.names[attribute])
         elif isinstance(attribute, DenseIntOrFPElementsAttr) and self._is_special(attribute):
             pass
         else:
@@ -125,6 +150,11 @@ class OptPrinter(Printer):
         self.print_string(f"{text} : ")
         self.print_attribute(attribute.type)
         return True
+
+    def print_block_argument(self, arg: BlockArgument, print_type: bool = True) -> None:
+        names, self._locations = self._locations, None  # upstream spells the locations of arguments out
+        super().print_block_argument(arg, print_type)
+        self._locations = names
 
     # -- names -----------------------------------------------------------------------------------------------------------
 

@@ -132,7 +132,7 @@ def _add_text_options(add: Callable[..., Any]) -> None:
     add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="print in generic syntax")
     add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="print locations")
     add("--mlir-pretty-debuginfo", action="store_true", help="print locations for people, as file:line:column")
-    add("--mlir-print-local-scope", action="store_true", help="print locations and types where they are used (always so here)")
+    add("--mlir-print-local-scope", action="store_true", help="print locations where they are used, without names")
     add("--mlir-print-value-users", action="store_true", help="say behind each op who uses its results")
     add("--mlir-print-skip-regions", action="store_true", help="print {...} for regions")
     add("--mlir-print-unique-ssa-ids", action="store_true", help="no name of a value is used twice, in no two functions")

@@ -1,0 +1,93 @@
+"""Locations in text: where an op stands that has none, and names for locations, which may be defined behind their use.
+
+    %y = arith.addf %x, %x : f32 loc(#loc1)
+    #loc1 = loc("model.py":3:7)
+
+As upstream prints them, names of locations are defined at the end of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import Any
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.lexer import Token
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+_int = lru_cache(1 << 12)(IntAttr)
+_DEFINITION = re.compile(r"^(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
+
+
+class Locations(Parser):
+    """The part of the parser that gives each op a location."""
+
+    def start_locations(self, text: str, name: str) -> None:
+        """Begin with a text."""
+        self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._file = StringAttr(name)
+        self._name_starts: list[int] = []
+        """Where the names of the ops around the current token stand; of one whose name is still to come, its results."""
+        self._ahead: dict[str, int] | None = None
+        """Where locations with a name that were not met yet are defined; None before one is asked for."""
+        self._met_early: set[str] = set()
+
+    def location_at(self, position: int) -> FileLineColLoc:
+        """The file, line and column (from 1) of a position in the text."""
+        line = bisect_right(self._line_starts, position)
+        column = position - self._line_starts[line - 1] + 1
+        location = FileLineColLoc.__new__(FileLineColLoc)
+        # every op gets one: without the checks of a constructor, which are met here
+        object.__setattr__(location, "__dict__", {"filename": self._file, "line": _int(line), "column": _int(column)})
+        return location
+
+    def parse_operation(self) -> Operation:
+        self._name_starts.append(self._current_token.span.start)
+        op = super().parse_operation()
+        start = self._name_starts.pop()
+        if op.location is UNKNOWN_LOC:
+            op.location = self.location_at(start)
+        return op
+
+    def name_start(self) -> int:
+        """Where the name stands of the op that is being read."""
+        return self._name_starts[-1]
+
+    def _parse_op_result_list(self) -> Any:
+        found = super()._parse_op_result_list()
+        self._name_starts[-1] = self._current_token.span.start
+        return found
+
+    def _parse_location(self) -> LocationAttr:
+        """As xDSL, but names may be defined later, and may have characters beyond ASCII, which are printed as escaped bytes."""
+        token = self._current_token
+        if token.kind == MLIRTokenKind.BYTES_LIT:
+            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
+        elif token.kind == MLIRTokenKind.HASH_IDENT and token.text not in self.attribute_aliases:
+            self._read_ahead(token)
+        return super()._parse_location()
+
+    def _read_ahead(self, token: Any) -> None:
+        """Read the definition of a name of a location that stands further on, if there is one."""
+        if self._ahead is None:
+            self._ahead = {found[1]: found.end() for found in _DEFINITION.finditer(self.lexer.input.content)}
+        at = self._ahead.pop(token.text, None)  # so that one which is defined by itself is not looked for again
+        if at is None:
+            return
+        self._resume_from(at)
+        location = self.parse_optional_location()
+        if location is not None:
+            self.attribute_aliases[token.text] = location
+            self._met_early.add(token.text)
+        self._resume_from(token.span.start)
+
+    def _parse_alias_def(self) -> None:
+        name = self._current_token.text
+        if name in self._met_early:  # its definition, at last
+            self._met_early.discard(name)
+            del self.attribute_aliases[name]
+        super()._parse_alias_def()
