@@ -5,7 +5,8 @@
 Points are log-uniform, of both signs where the domain has them, and beside them the ends of the domain, integers, halves of
 integers, and neighbours of those. An error is counted twice: relative to the result, and relative to what the result moves if
 the argument moves by as much, if that is more: no function of a rounded number is better than that near a zero of the result,
-and far out where it oscillates or decays. `--write` puts the second one, which is what is promised, into docs/semantics.md.
+and far out where it oscillates or decays. Complex results are measured by their magnitude. `--write` puts the second one, which
+is what is promised, into docs/semantics.md.
 """
 
 from __future__ import annotations
@@ -55,10 +56,24 @@ def _box_cox(x: Any, p: Any) -> Any:
     return mp.expm1(p * mp.log(x)) / p if p else mp.log(x)
 
 
+def _owens_t(h: Any, a: Any) -> Any:
+    if a > 1:  # Owen's relation
+        p, q = mp.erfc(h / mp.sqrt(2)) / 2, mp.erfc(a * h / mp.sqrt(2)) / 2
+        return (p + q) / 2 - p * q - _owens_t(a * h, 1 / a)
+    ends = [0, *(k / h for k in (1, 3, 8, 16) if k < a * h), min(a, 30 / h)]
+    return mp.exp(-h * h / 2) * mp.quad(lambda t: mp.exp(-h * h * t * t / 2) / (1 + t * t), ends) / (2 * mp.pi)
+
+
+def _wofz(x: Any, y: Any) -> Any:
+    z = mp.mpc(x, y)
+    return mp.exp(-z * z) * mp.erfc(-1j * z)
+
+
 _POSITIVE = (1e-30, 1e30)
 _REAL = (-1e4, 1e4)
 TABLE: dict[str, Row] = {
     "agm": Row(mp.agm, [(1e-10, 1e10)] * 2),
+    "bessel_jn 3": Row(lambda x: mp.besselj(3, x), [(-20, 20)], lambda x: S.bessel_jn(x, v=3)[3]),
     "beta": Row(lambda a, b: mp.gammaprod([a, b], [a + b]), [(1e-8, 1e4)] * 2),
     "betaln": Row(lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b), [(1e-8, 1e12)] * 2),
     "betainc": Row(lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True), [(0.1, 40), (0.1, 40), (1e-4, 1)]),
@@ -90,6 +105,7 @@ TABLE: dict[str, Row] = {
     "gammainc": Row(lambda a, x: mp.gammainc(a, 0, x, regularized=True), [(0.1, 100), (1e-3, 200)]),
     "gammaincc": Row(lambda a, x: mp.gammainc(a, x, regularized=True), [(0.1, 100), (1e-3, 80)]),
     "gammaln": Row(lambda x: mp.re(mp.loggamma(x)), [(-100, 1e30)]),
+    "huber": Row(lambda d, r: r * r / 2 if abs(r) <= d else d * (abs(r) - d / 2), [(1e-3, 1e3), (-1e3, 1e3)]),
     "hyp1f1": Row(lambda x: mp.hyp1f1(1.5, 2.25, x), [(-20, 50)], lambda x: S.hyp1f1(1.5, 2.25, x)),
     "hyp2f1": Row(lambda x: mp.hyp2f1(0.5, 1.5, 2.25, x), [(-0.9, 0.9)], lambda x: S.hyp2f1(0.5, 1.5, 2.25, x)),
     "i0": Row(lambda x: mp.besseli(0, x), [(-700, 700)], None, [(-80, 80)]),
@@ -103,6 +119,10 @@ TABLE: dict[str, Row] = {
     "kl_div": Row(lambda x, y: _xlogy(x, x / y) - x + y, [(1e-10, 1e10)] * 2),
     "log_expit": Row(lambda x: -mp.log1p(mp.exp(-x)), [(-1e4, 700)], None, [(-1e4, 80)]),
     "log_ndtr": Row(lambda x: mp.log1p(-_phi(-x)) if x > 0 else mp.log(_phi(x)), [(-1e4, 36)], None, [(-1e4, 12)]),
+    "loggamma": Row(mp.loggamma, [(1e-30, 1e30)]),
+    "loggamma complex": Row(
+        lambda x, y: mp.loggamma(mp.mpc(x, y)), [(-100, 1e10), (-1e5, 1e5)], lambda x, y: S.loggamma(lm.lax.complex(x, y))
+    ),
     "logit": Row(lambda p: mp.log(p) - mp.log1p(-p), [(1e-30, 1)]),
     "multigammaln": Row(
         lambda a: 3 * mp.log(mp.pi) / 2 + sum(mp.loggamma(a - mp.mpf(k) / 2) for k in range(3)),
@@ -111,6 +131,8 @@ TABLE: dict[str, Row] = {
     ),
     "ndtr": Row(_phi, [(-37, 10)], None, [(-12.5, 10)]),
     "ndtri": Row(lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), [(1e-20, 1)]),
+    "owens_t": Row(_owens_t, [(1e-10, 35), (1e-10, 1e5)], None, [(1e-10, 12), (1e-10, 1e5)]),
+    "perm": Row(lambda n, k: mp.gammaprod([n + 1], [n - k + 1]), [(50, 1e6), (1e-3, 20)], None, [(50, 1e4), (1e-3, 8)]),
     "poch": Row(lambda z, m: mp.gammaprod([z + m], [z]), [(1e-6, 1e10), (-8, 10)]),
     "polygamma 1": Row(lambda x: mp.polygamma(1, x), [(1e-10, 1e10)], lambda x: S.polygamma(1, x)),
     "polygamma 4": Row(lambda x: mp.polygamma(4, x), [(1e-5, 1e5)], lambda x: S.polygamma(4, x)),
@@ -120,8 +142,21 @@ TABLE: dict[str, Row] = {
     "sici si": Row(mp.si, [(-1e3, 1e3)], lambda x: S.sici(x)[0]),
     "sici ci": Row(mp.ci, [(1e-10, 1e3)], lambda x: S.sici(x)[1]),
     "sinc": Row(mp.sincpi, [(-1e3, 1e3)]),
+    "sph_harm_y 5 3": Row(
+        lambda t, p: mp.spherharm(5, 3, t, p), [(1e-8, 3.14), (-3.14, 3.14)], lambda t, p: S.sph_harm_y(5, 3, t, p)
+    ),
+    "sph_harm_y 40 7": Row(
+        lambda t, p: mp.spherharm(40, 7, t, p), [(1e-3, 3.14), (-3.14, 3.14)], lambda t, p: S.sph_harm_y(40, 7, t, p)
+    ),
     "softplus": Row(lambda x: mp.log1p(mp.exp(x)), [(-700, 1e4)], None, [(-80, 1e4)]),
     "spence": Row(lambda x: mp.re(mp.polylog(2, 1 - x)), [(1e-20, 1e10)]),
+    "wofz above": Row(_wofz, [(-1e3, 1e3), (1e-10, 1e3)], lambda x, y: S.wofz(lm.lax.complex(x, y))),
+    "wofz below": Row(
+        lambda x, y: _wofz(x, -y),
+        [(-20, 20), (1e-10, 20)],
+        lambda x, y: S.wofz(lm.lax.complex(x, -y)),
+        [(-8, 8), (1e-10, 8)],
+    ),
     "xlog1py": Row(lambda x, y: x * mp.log1p(y), [(-1e10, 1e10), (1e-20, 1e10)]),
     "xlogy": Row(_xlogy, [(-1e10, 1e10), (1e-20, 1e10)]),
     "zeta": Row(mp.zeta, [(1.0001, 60)]),
@@ -158,25 +193,26 @@ def errors(name: str, dtype: np.dtype, points: int, seed: int = 0) -> tuple[floa
     ranges = row.ranges32 if row.ranges32 and dtype == np.float32 else row.ranges
     args = drawn(ranges, dtype, points, seed)
     got = np.asarray(lm.jit(row.function or getattr(S, name))(*args))
+    part = mp.mpmathify if np.iscomplexobj(got) else mp.re
     info, worst = np.finfo(dtype), (0.0, 0.0, ())
     with mp.workdps(150 if name in PRECISE else 50):
         for k, value in enumerate(got.tolist()):
             point = [float(a[k]) for a in args]
             xs = [mp.mpf(x) for x in point]
             try:
-                want = mp.re(row.reference(*xs))
+                want = part(row.reference(*xs))
                 if not 4 * info.smallest_normal < abs(want) < info.max:
                     continue
                 step = mp.mpf(2) ** -60
                 moved = max(
-                    abs(mp.re(row.reference(*(x * (1 + step * (i == j)) for j, x in enumerate(xs)))) - want) / step
+                    abs(part(row.reference(*(x * (1 + step * (i == j)) for j, x in enumerate(xs)))) - want) / step
                     for i in range(len(xs))
                 )
             except (ValueError, ZeroDivisionError, libmp.ComplexResult, NotImplementedError, libmp.NoConvergence):
                 continue  # a pole
             # units in the last place of a number are between eps / 2 and eps of it
-            unit = mp.mpf(2) ** (mp.frexp(want)[1] - 1) * float(info.eps)
-            error = abs(mp.mpf(value) - want) if math.isfinite(value) else mp.inf
+            unit = mp.mpf(2) ** (mp.frexp(abs(want))[1] - 1) * float(info.eps)
+            error = abs(mp.mpmathify(value) - want) if np.isfinite(value) else mp.inf
             plain, fair = float(error / unit), float(error / max(unit, moved * float(info.eps)))
             worst = max(worst[0], plain), *max((worst[1], worst[2]), (fair, tuple(point)))
     return worst

@@ -287,6 +287,8 @@ def _where_taken(op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, f
 
         def accepted(x: SSAValue) -> SSAValue:
             one = inner_b.gather(x, place, at=(0,))
+            if has_tangent(one.type):  # a cotangent of 0 times its slope, which may be infinite, is none of that element's
+                one = inner_b.stop_gradient(one)
             everywhere = inner_b.broadcast(one, tuple(range(1, len(shape_of(x)))), shape_of(x))
             return select_batch(inner_b, taken, x, everywhere)
 

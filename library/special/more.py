@@ -241,8 +241,8 @@ def _loggamma(z: Any) -> Any:
     up = z.imag >= 0
     folded = lnp.where(up, z, lnp.conj(z))
     # log(sin(pi z)) without what overflows: a function that is analytic above the real axis, as the result is
-    wave = lnp.exp(2j * math.pi * (folded - lnp.rint(folded.real)))
-    sine = -1j * math.pi * folded + lnp.log(1.0 - wave) + complex(-math.log(2), math.pi / 2)
+    wave = lnp.expm1(2j * math.pi * (folded - lnp.rint(folded.real)))
+    sine = -1j * math.pi * folded + lnp.log(-wave) + complex(-math.log(2), math.pi / 2)
     whole = _loggamma_right(lnp.where(left, 1.0 - folded, folded))
     y = lnp.where(left, math.log(math.pi) - sine - whole, whole)
     return lnp.where(up, y, lnp.conj(y))
@@ -325,9 +325,11 @@ def wofz(z: Any) -> Any:
 
 
 @functools.partial(jit, static_argnums=3)
-def _legendre(n: Any, m: Any, x: Any, most: int) -> Any:
-    """Associated Legendre functions with the factor that makes spherical harmonics orthonormal, by recurrences in `n`."""
-    root = lnp.sqrt((1.0 - x) * (1.0 + x))
+def _legendre(n: Any, m: Any, theta: Any, most: int) -> Any:
+    """Associated Legendre functions of `cos(theta)` with the factor that makes spherical harmonics orthonormal, by recurrences
+    in `n`."""
+    x, root = lnp.cos(theta), lnp.sin(theta)  # which the cosine does not tell near the poles
+    root = lnp.where(root < 0, -root, root)
     n, m = n.astype(x.dtype), m.astype(x.dtype)
 
     def raise_order(k: Any, y: Any) -> Any:
@@ -373,7 +375,7 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, 
     dtype = lnp.result_type(polar.dtype, azimuth.dtype)
     polar, azimuth = (x.astype(dtype if dtype.kind == "f" else float) for x in (polar, azimuth))
     size = lnp.abs(order)
-    y = lnp.where(size <= degree, _legendre(degree, size, lnp.cos(polar), most), 0.0)
+    y = lnp.where(size <= degree, _legendre(degree, size, polar, most), 0.0)
     odd = lnp.where((order < 0) & (size % 2 == 1), -1.0, 1.0).astype(y.dtype)
     angle = order.astype(azimuth.dtype) * azimuth
     return odd * y * (lnp.cos(angle) + 1j * lnp.sin(angle))

@@ -78,6 +78,18 @@ def test_of_batched_value(xs: np.ndarray):
     np.testing.assert_allclose(lm.grad(total)(xs), wanted)
 
 
+def test_infinite_slopes_stay_with_their_elements():
+    """Values of an element that takes a branch stand for those of others, whose slopes there are not its own."""
+
+    def total(w: Any, xs: Any) -> Any:
+        return lm.vmap(lambda x: lm.lax.cond(x >= 0, lambda: lnp.sqrt(x) + w * x, lambda: 0.0 * x))(xs).sum()
+
+    for xs in ([0.0, -1.0], [-1.0, 0.0], [-1.0, 0.0, -2.0, 4.0]):
+        slopes = lm.jit(lm.grad(total, (0, 1)))(3.0, np.array(xs))
+        np.testing.assert_allclose(slopes[0], sum(x for x in xs if x > 0))
+        np.testing.assert_allclose(slopes[1], [0.0 if x < 0 else np.inf if x == 0 else 0.5 / np.sqrt(x) + 3 for x in xs])
+
+
 def test_of_two_batches():
     xs = np.array([[0.0, 1.0], [0.0, 0.0], [2.0, 0.0]])
 

@@ -21,6 +21,10 @@ if find_spec("jax") is None:
     pytest.skip("jax is not installed (extra lamina[oracles])", allow_module_level=True)
 
 
+SECOND = (4, 5, 7)
+"""Results of order 2: where one overflows, the order of its steps says whether it is infinite or NaN."""
+
+
 def check(seeds: Sequence[int], folder: Path, depth: int) -> None:
     programs = [Program(seed, depth) for seed in seeds]
     command = [sys.executable, random_branches.__file__, str(folder)]
@@ -31,6 +35,8 @@ def check(seeds: Sequence[int], folder: Path, depth: int) -> None:
     for seed, program, line in zip(seeds, programs, child.stdout.splitlines(), strict=True):
         f = load(program.ours, folder / f"program{seed}.py", known)
         for k, (got, want) in enumerate(zip(derivatives(f, lm, np.array(XS)), json.loads(line), strict=True)):
+            if k in SECOND:
+                got, want = (np.where(np.isfinite(y), y, np.nan) for y in (got, want))
             np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}, result {k}\n{program.ours}")
 
 
