@@ -29,11 +29,11 @@ TARGETS = (
 KERNELS = ("default_schedule", "expressions", "prefetch_rows", "reuse", "sizes", "special_values", "stream")
 INTERPRETED = ("memory", "rfactor", "structure", "vectorize", "vectorize_bodies", "vectorize_random")
 """Primitives whose tests compile nothing."""
+PROPERTIES = ("default_schedule", "random_schedules", "any_target", "conversions", "fuse_random", "guard_pages")
 DEPENDENT = (
-    *("tests/properties/test_default_schedule.py", "tests/properties/test_random_schedules.py"),
+    *(f"tests/properties/test_{name}.py" for name in PROPERTIES),
     "tests/dialects/test_ops.py::test_compiled_equals_evaluate",
     *("tests/lowering", "--ignore=tests/lowering/analysis", "tests/examples", "tests/library/test_attention.py"),
-    "tests/properties/test_conversions.py",
     *(f"--ignore=tests/lowering/schedule/test_{name}.py" for name in INTERPRETED),
     *(f"tests/frontend/kernel/test_{name}.py" for name in KERNELS),
 )
