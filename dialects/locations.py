@@ -20,6 +20,7 @@ from xdsl.utils.lexer import Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 _int = lru_cache(1 << 12)(IntAttr)
+_MODULES = ("module", "builtin.module", '"builtin.module"')
 _DEFINITION = re.compile(r"^(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
 
 
@@ -30,8 +31,12 @@ class Locations(Parser):
         """Begin with a text."""
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._file = StringAttr(name)
+        self._tops: list[int] = []
+        """Where the ops of the module begin, so far."""
         self._name_starts: list[int] = []
         """Where the names of the ops around the current token stand; of one whose name is still to come, its results."""
+        self._is_wrapped = False
+        """Whether the text has a module around its ops."""
         self._ahead: dict[str, int] | None = None
         """Where locations with a name that were not met yet are defined; None before one is asked for."""
         self._met_early: set[str] = set()
@@ -46,7 +51,13 @@ class Locations(Parser):
         return location
 
     def parse_operation(self) -> Operation:
-        self._name_starts.append(self._current_token.span.start)
+        start = self._current_token.span.start
+        if len(self._name_starts) == self._is_wrapped:
+            if not self._name_starts and self.lexer.input.content.startswith(_MODULES, start):
+                self._is_wrapped = True
+            else:
+                self._tops.append(start)
+        self._name_starts.append(start)
         op = super().parse_operation()
         start = self._name_starts.pop()
         if op.location is UNKNOWN_LOC:
@@ -56,6 +67,11 @@ class Locations(Parser):
     def name_start(self) -> int:
         """Where the name stands of the op that is being read."""
         return self._name_starts[-1]
+
+    def top_level_start(self, position: int) -> int | None:
+        """Where the op of the module begins, with its results, that a position is in; None before the first."""
+        before = bisect_right(self._tops, position)
+        return self._tops[before - 1] if before else None
 
     def _parse_op_result_list(self) -> Any:
         found = super()._parse_op_result_list()
@@ -91,3 +107,19 @@ class Locations(Parser):
             self._met_early.discard(name)
             del self.attribute_aliases[name]
         super()._parse_alias_def()
+
+
+def failed_part(text: str, op_start: int, error_start: int) -> tuple[int, int] | None:
+    """Where an op with an error is, with whole lines, up to the next one beside it; None if that is not to be seen."""
+    begin = text.rfind("\n", 0, op_start) + 1
+    indentation = text[begin:op_start]
+    if indentation.strip():
+        return None
+    after: Any = re.compile(rf'^{indentation}(?=[\w"#!%@])', re.MULTILINE).search(text, max(error_start, op_start + 1))
+    line = text.rfind("\n", 0, error_start) + 1
+    if line > op_start and re.match(rf'{indentation}[\w"#!%@]', text[line:]):
+        return begin, line
+    if after is not None:
+        return begin, after.start()
+    end = len(text.rstrip()) - 1  # of the last one of a module, the brace behind it stays
+    return begin, end if indentation and text[end] == "}" and end > error_start else len(text)

@@ -39,7 +39,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from ..errors import is_interruption
 from . import literals, printing, text_versions
 from .lexing import LaminaLexer
-from .locations import Locations
+from .locations import Locations, failed_part
 from .parse_messages import ExplainedError, Messages
 from .sizes.attribute import SizesAttr, with_sizes
 
@@ -100,10 +100,16 @@ class LaminaParser(Messages, Locations):
                 module.attributes[text_versions.ATTRIBUTE] = IntegerAttr(text_versions.VERSION, 64)
             return module
         except ParseError as error:
-            if self.deferred:
-                raise self.deferred[0] from None
-            self._raise_at_use(error)
-            raise
+            try:
+                self._raise_at_use(error)
+            except ParseError as better:
+                error = better
+            top = self.top_level_start(error.span.start)
+            later = next((one for one in self.deferred if top is None or one.span.start >= top), None)
+            chosen: Any = error if later is None else later  # an error of types may be why the rest is none
+            chosen.earlier = [one for one in self.deferred if top is not None and one.span.start < top]
+            chosen.failed = None if top is None else failed_part(self.lexer.input.content, top, error.span.start)
+            raise chosen from None
         except RecursionError:
             self.raise_error(f"nested more than {MAX_NESTING} deep")
         except Exception as error:  # a type's or op's constructor refused what the text asked for

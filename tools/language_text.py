@@ -12,11 +12,14 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from xdsl.utils.exceptions import ParseError
+
 from ..diagnostics import Diagnostic, from_exception, place_of
 from ..dialects.context import OURS, make_context
 from ..dialects.dominance import errors_in
 from ..dialects.hints import syntax_of, words_of
 from ..dialects.parsing import parse_module
+from ..dialects.recovery import syntax_errors
 from .ir_names import Names, Token
 
 if TYPE_CHECKING:
@@ -62,6 +65,8 @@ class Document:
         try:
             self.module = parse_module(_context(), text, name)
             self.diagnostics = [from_exception(error) for error in errors_in(self.module)]
+        except ParseError as error:
+            self.diagnostics += map(from_exception, syntax_errors(_context(), text, name, error))
         except Exception as error:
             self.diagnostics.append(from_exception(error))
 

@@ -155,8 +155,17 @@ class Driver:
         except Exception as error:
             if os.environ.get("LAMINA_DEBUG"):
                 raise
-            found.append(from_exception(error))
+            found += map(from_exception, self.all_of(error, text))
             return None
+
+    def all_of(self, error: Exception, text: str) -> Sequence[Exception]:
+        """An error with those of its kind: the text may have more that does not parse."""
+        from xdsl.utils.exceptions import ParseError
+
+        from ...dialects.recovery import syntax_errors
+
+        is_of_input = isinstance(error, ParseError) and error.span.input.content == text
+        return syntax_errors(self.ctx, text, self.name, error) if is_of_input else [error]
 
     def transform(self, module: ModuleOp) -> str | bytes:
         """Run the passes, then the pipeline to the phase that `--compile-to` names; what to print."""

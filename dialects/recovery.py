@@ -1,0 +1,45 @@
+"""All syntax errors of a text: what follows a top-level op that does not parse is read without it.
+
+The parser stops at an error. The op around it, a function or a kernel, is blanked out up to the next line that begins an op at
+the same indentation, and the text is read again, so that each op is judged as if the others were right.
+"""
+
+from __future__ import annotations
+
+import re
+
+from xdsl.context import Context
+from xdsl.utils.exceptions import ParseError
+
+from .parsing import LaminaParser
+
+MOST_ERRORS = 20
+"""As many messages as somebody reads."""
+LONGEST = 1 << 20
+"""Characters of a text that is read again for further errors."""
+
+
+def syntax_errors(ctx: Context, text: str, name: str, first: ParseError) -> list[ParseError]:
+    """The syntax errors of a text in order, of which the parser met `first`; one for each top-level op at most."""
+    found: dict[int, ParseError] = {}
+    error: ParseError | None = first
+    while error is not None:
+        for each in (*getattr(error, "earlier", ()), error):
+            found.setdefault(each.span.start, each)
+        failed = getattr(error, "failed", None)
+        if failed is None or len(text) > LONGEST or len(found) >= MOST_ERRORS:
+            break
+        start, end = failed
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+        error = _error_in(ctx, text, name)
+    return [found[at] for at in sorted(found)]
+
+
+def _error_in(ctx: Context, text: str, name: str) -> ParseError | None:
+    if not text.strip():
+        return None
+    try:
+        LaminaParser(ctx, text, name).parse_module()
+    except ParseError as error:
+        return error
+    return None
