@@ -1,15 +1,15 @@
-"""Extending the compiler from outside: what another package registers, and what it builds that from.
+"""Extending the compiler from another package: the registration functions, and the classes that extensions are built from.
 
     from lamina import extend
 
     @extend.register_op
     class SoftCapOp(extend.CompositeOp): ...
 
-Three layers can be extended apart from each other, and each relies on no more of the one above than the contract says
+Three layers can be extended independently of each other, and each relies only on the contract of the one above
 (docs/extending.md): the graph (ops, rewrite rules, passes), the schedule of its kernels (primitives, strategies, kernels
 written by hand for an op) and the machine (targets, devices). A package that names a module under the entry point group
-`lamina.extensions` is found when it is installed; registering by hand does the same for one process. What is registered
-counts for what is compiled from then on, and is part of every key of the object cache.
+`lamina.extensions` is found when it is installed; registering by hand does the same for one process. A registration applies to
+all later compilations and is part of every key of the object cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Checks for what other packages register: an op through every part of the compiler, a rule on its example.
+"""Checks for the ops and rules that other packages register: an op through every part of the compiler, a rule on its example.
 
-Each compares with the op's NumPy meaning and raises AssertionError with what differs. The package's own tests do the same, over
-more shapes and types.
+Each compares with the op's NumPy meaning and raises AssertionError with the difference. The package's own tests do the same,
+over more shapes and types.
 """
 
 from __future__ import annotations

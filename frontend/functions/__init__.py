@@ -1,1 +1,1 @@
-"""Functions of functions: derivatives, batching, custom rules, control flow, effects."""
+"""Transformations of functions: derivatives, batching, custom rules, control flow, effects."""

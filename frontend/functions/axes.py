@@ -1,6 +1,6 @@
 """Names of the axes that `vmap` maps over.
 
-While the function is traced, a name stands for the index of the element along the axis, a hidden argument that is mapped, too.
+While the function is traced, a name stands for the index of the element along the axis: a hidden argument that is mapped too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`custom_jvp`, `custom_vjp` and `custom_gradient`: functions whose derivatives their author gives.
+"""`custom_jvp`, `custom_vjp` and `custom_gradient`: functions with derivative rules that their author writes.
 
-A call that n transformations differentiate becomes a `graph.custom_derivative`, whose rules are traced as what n - 1
-differentiate: rules may call their function, and pass it other functions, and there is an end to it. Calls that nothing
-differentiates are plain calls.
+A call inside n differentiating transformations becomes a `graph.custom_derivative`, whose rules are traced as inside n - 1 of
+them: rules may call their own function, and pass it other functions, and the recursion ends. A call that is not differentiated
+is a plain call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a compiled program does in Python while it runs: checks that raise, and callbacks. `debug.py` has the printing.
+"""Effects of compiled programs in Python: checks that raise, and callbacks. `debug.py` has the printing.
 
 Effects happen in the order in which they were traced, in loops and branches as often as these run. On arrays outside of a trace
 they happen at once.

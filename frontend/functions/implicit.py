@@ -1,7 +1,8 @@
 """Values that equations define: `custom_root`, `custom_linear_solve`, and the solvers `cg`, `bicgstab` and `gmres`.
 
-Derivatives are those of the equation, whatever steps a solver takes: `f(x(p), p) = 0` gives `df/dx x' = -df/dp p'`. What an
-equation closes over is what it is differentiated by, so that is made explicit first (`closure_convert`).
+Derivatives are those of the equation, whatever steps a solver takes: `f(x(p), p) = 0` gives `df/dx x' = -df/dp p'`. The
+derivative is with respect to the variables that the equation closes over, so these are made arguments first
+(`closure_convert`).
 """
 
 from __future__ import annotations

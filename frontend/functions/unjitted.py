@@ -1,7 +1,7 @@
-"""`disable_jit`: a block in which functions and loops run in Python, operation by operation, to be looked at.
+"""`disable_jit`: a block in which functions and loops run in Python, op by op, for debugging.
 
-Functions of `jit`, and `fori_loop`, `scan`, `while_loop`, `cond` and `switch` of arrays, then call what they were given with
-arrays. What is traced all the same, as by `grad` and `vmap`, is traced as ever, with what `jit` made in it.
+Functions of `jit`, and `fori_loop`, `scan`, `while_loop`, `cond` and `switch` of arrays, then call their functions with arrays.
+Transformations that must trace, as `grad` and `vmap`, trace as usual, including calls of functions that `jit` made.
 """
 
 from __future__ import annotations

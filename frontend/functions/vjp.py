@@ -1,4 +1,4 @@
-"""`vjp`, `linearize`: the value of a function and what pulls cotangents back or pushes tangents on, both from one trace."""
+"""`vjp`, `linearize`: the value of a function and the map of cotangents back, or of tangents forward, both from one trace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a kernel's parameters are annotated with: `lm.f32["M", "N"]`, `lm.i64`; and what its body may call beside Python's own.
+"""Annotations of a kernel's parameters, `lm.f32["M", "N"]`, `lm.i64`; functions that its body may call besides Python's own.
 
-All of it works in plain Python, too, so that the function can be run without being compiled.
+All of them work in plain Python too, so that the function can be run without being compiled.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a Python function to a module of loop IR with one kernel."""
+"""Builds a module of loop IR with one kernel from a Python function."""
 
 from __future__ import annotations
 

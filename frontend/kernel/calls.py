@@ -1,4 +1,4 @@
-"""What a kernel may call: conversions, `min max abs round len`, and functions of math and NumPy."""
+"""The calls that a kernel may make: conversions, `min max abs round len`, and functions of math and NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`@lamina.kernel`: a Python function over arrays, compiled with the default schedule or one of its author's."""
+"""`@lamina.kernel`: compiles a Python function over arrays with the default schedule or its author's."""
 
 from __future__ import annotations
 

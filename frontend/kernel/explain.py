@@ -1,5 +1,4 @@
-"""What a kernel does and what limits it: loops, strides, vectorization, what the compiler gave up, a roofline estimate beside a
-measurement."""
+"""Explains a kernel and its limits: loops, strides, vectorization, refused steps, a roofline estimate beside a measurement."""
 
 from __future__ import annotations
 

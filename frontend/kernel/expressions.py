@@ -1,4 +1,4 @@
-"""Expressions of a kernel: from the syntax tree to values."""
+"""Translates the expressions of a kernel from syntax trees to values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What decides which kernel a function is, without reading it as one: its text and what its names mean outside of it.
+"""The facts that identify a kernel without translating it: its text and the meaning of its free names.
 
-Reading a kernel means proofs that its accesses are in bounds, which cost milliseconds. Equal facts give equal kernels, so what
-was compiled for them can be found by them.
+Translating a kernel proves that its accesses are in bounds, which costs milliseconds. Equal facts give equal kernels, so they
+are the key of compiled kernels.
 """
 
 from __future__ import annotations

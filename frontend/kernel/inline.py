@@ -1,4 +1,4 @@
-"""Calls of other kernels: their statements take the place of the call."""
+"""Calls of other kernels, whose statements are inlined."""
 
 from __future__ import annotations
 

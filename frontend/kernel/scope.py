@@ -1,4 +1,4 @@
-"""Where a statement or expression of a kernel is read: the block its ops go to, and what names mean there."""
+"""The scope in which a statement or expression of a kernel is translated: the block of its ops, and the meaning of names."""
 
 from __future__ import annotations
 

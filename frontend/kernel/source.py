@@ -1,4 +1,4 @@
-"""The source of a kernel: its syntax tree, the names it sees from outside, locations, and errors with line and caret."""
+"""The source of a kernel: its syntax tree, its free names, locations, and errors with line and caret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loop IR as the plain Python loops it means, for people: what a schedule has made of a kernel.
+"""Prints loop IR as the equivalent plain Python loops, to show the effect of a schedule on a kernel.
 
 Vector accesses are slices, local buffers NumPy arrays, the kind of a loop a comment.
 """

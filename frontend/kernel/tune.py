@@ -1,4 +1,4 @@
-"""`tune`: search legal schedules around the default one, measure them, and keep what is faster."""
+"""`tune`: searches legal schedules around the default one, measures them, and keeps the fastest."""
 
 from __future__ import annotations
 

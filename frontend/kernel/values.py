@@ -1,8 +1,8 @@
-"""What the expressions of a kernel mean: numbers, index expressions, scalars, arrays; and how their types meet.
+"""The values of expressions in a kernel: numbers, index expressions, scalars, arrays; and the promotion of their types.
 
-Index expressions (loop variables, sizes; sums, multiples, `//` and `%` of them by numbers) stay affine, so that subscripts do.
-Everything else is a scalar of an element type. Types meet as NumPy's do: what is a Python number in Python, too, is weak and
-takes the type of what it meets; what comes from an array or a parameter has a type of its own.
+Index expressions (loop variables, sizes; sums, multiples, `//` and `%` of them by numbers) stay affine, and so do subscripts
+made of them. Everything else is a scalar of an element type. Types are promoted as in NumPy: a Python number is weak and takes
+the type of the other operand; a value that comes from an array or a parameter has a type of its own.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Python's own source: control flow captured from it, and whole functions split into graphs."""
+"""Works on Python source: captures control flow from it, and splits whole functions into graphs."""

@@ -1,1 +1,1 @@
-"""Ways to run a traced program: compiled by `jit`, called at once, later, or recorded."""
+"""Ways to run a traced program: compiled by `jit`, eagerly, lazily, or recorded."""

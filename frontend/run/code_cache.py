@@ -1,4 +1,4 @@
-"""Compiled code of this process by the text of its module: a function that is traced anew compiles only what is new."""
+"""Compiled code of this process, keyed by the text of the module: tracing a function again compiles new programs only."""
 
 from __future__ import annotations
 

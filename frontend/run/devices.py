@@ -1,6 +1,6 @@
-"""Devices of other packages: memory of their own, and programs that run there.
+"""Devices of other packages, with memory and programs of their own.
 
-A device keeps arrays as buffers that only it reads, and makes what it runs from a module of the graph dialect.
+A device keeps arrays as buffers that only it reads, and compiles its programs from a module of the graph dialect.
 `jit(f, device=)` traces `f` as for the CPU and hands the whole program over; arrays that are on the device are not copied.
 """
 

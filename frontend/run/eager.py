@@ -1,8 +1,8 @@
 """Functions of `lamina.numpy` on plain arrays: each call is a small program, recorded, then interpreted or compiled.
 
 The work of a program alone decides: below `COMPILED_WORK` its ops are evaluated by their NumPy meaning, from there on it is
-compiled as `jit` would compile it. A recorded program is kept under the function, the arguments that are not arrays, and the
-dtypes and shapes of those that are; a call that finds it builds no ops. Results share memory with nothing else.
+compiled as by `jit`. A recorded program is kept under the function, the arguments that are not arrays, and the dtypes and
+shapes of those that are; a call that finds it builds no ops. Results never alias other arrays.
 """
 
 from __future__ import annotations

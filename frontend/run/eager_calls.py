@@ -1,6 +1,6 @@
-"""Calls of eager functions that came before, as Python code that is written for the arguments and the program.
+"""Repeated calls of eager functions, as Python code that is generated for the arguments and the program.
 
-The code calls NumPy for one op after the other, or compiled code once. Its text is compiled once for all calls that look alike.
+The code calls NumPy for one op after the other, or compiled code once. Its text is compiled once for all similar calls.
 """
 
 from __future__ import annotations

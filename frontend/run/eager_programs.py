@@ -1,9 +1,9 @@
-"""What a call on plain arrays has recorded, as a function of its inputs: interpreted by NumPy, or compiled as `jit` would.
+"""The recorded program of a call on plain arrays, as a function of its inputs: interpreted by NumPy, or compiled as by `jit`.
 
-A program of several ops gives the bits that `jit` of it gives. So it is compiled when it is recorded, unless its ops give these
-bits one by one (`_is_exact`): then it is interpreted until `WORTH_CODE` calls have come, which only its time tells. A single op
-is NumPy's function below `COMPILED_WORK`, and so are factorizations and what else takes seconds to compile (`_is_large_code`).
-No program whose results depend on it changes from one to the other.
+A program of several ops returns the same bits as `jit` of it. So it is compiled when it is recorded, unless its ops return
+these bits one by one (`_is_exact`): then it is interpreted for the first `WORTH_CODE` calls, which changes only its time. A
+single op is NumPy's function below `COMPILED_WORK`, and so are factorizations and other ops that take seconds to compile
+(`_is_large_code`). No program whose results depend on the choice changes from one to the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`f.explain(*args)`: which variants of a function were compiled, what was fused, vectorized, and what bounds each kernel."""
+"""`f.explain(*args)`: the compiled variants of a function, what was fused and vectorized, and the limit of each kernel."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""`lm.config(lazy=True)`: elementwise functions outside of a trace wait until somebody looks, then they are computed together.
+"""`lm.config(lazy=True)`: elementwise functions outside of a trace are deferred until a value is read, then computed together.
 
-What waits is a node: a recorded program of one function (`eager.py`) and the nodes that it reads. Shapes and dtypes are known,
-and errors of them are raised at the call. A node is computed with all that it waits for, by one program in which the programs
-of the functions stand one after the other, each simplified by itself before: no rule sees two of them, so that each operation
-gives the bits that it gives alone, and loops without sums may be joined. Only functions that would be compiled by themselves
-wait: smaller ones are NumPy's.
+A deferred call is a node: a recorded program of one function (`eager.py`) and the nodes that it reads. Shapes and dtypes are
+known, and errors in them are raised at the call. A node is computed together with its pending inputs, by one program in which
+the programs of the functions follow each other, each simplified by itself before: no rule sees two of them, so that each
+operation returns the bits that it returns alone, and loops without sums may be fused. Only functions that would be compiled by
+themselves are deferred: smaller ones are NumPy's.
 
-Operators of arrays are NumPy's outside of a trace, and so they are here: those wait that are exact in both.
+Operators of arrays are NumPy's outside of a trace, and so they are here: operators that are exact in both are deferred.
 """
 
 from __future__ import annotations

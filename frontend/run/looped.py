@@ -1,4 +1,4 @@
-"""Functions that hold loops: traced into the function around them, and compiled by `jit` where they are called on arrays."""
+"""Functions with loops: traced into the function around them, and compiled by `jit` where they are called on arrays."""
 
 from __future__ import annotations
 

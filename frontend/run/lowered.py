@@ -1,4 +1,4 @@
-"""What `jit` makes: a traced function at any level, and the compiled function."""
+"""The stages of `jit`: a traced function at any level, and the compiled function."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`lm.record`: the dynamic graph of one run, with the value of every node, and what can be made of it.
+"""`lm.record`: the dynamic graph of one run with the value of every node, and programs derived from it.
 
-A run is recorded as a transformation records it (`values.py`), and all nodes are evaluated. Tangents and adjoints of the nodes
-are those of a program derived from the graph: for tangents it returns every node, for adjoints a number is added to every node,
-by which the program is differentiated.
+A run is recorded as a transformation records it (`concrete_values.py`), and all nodes are evaluated. Tangents and adjoints of
+the nodes come from a program derived from the graph: for tangents it returns every node, for adjoints a number is added to
+every node and the program is differentiated with respect to it.
 """
 
 from __future__ import annotations

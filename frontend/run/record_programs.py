@@ -1,4 +1,4 @@
-"""Programs that are derived from the graph of a run: its nodes' tangents and adjoints, and checks of what was frozen."""
+"""Programs that are derived from the graph of a run: the tangents and adjoints of its nodes, and checks of frozen values."""
 
 from __future__ import annotations
 

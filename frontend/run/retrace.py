@@ -1,8 +1,8 @@
-"""Transformations called on arrays, outside of a trace: each call traces its function anew and so sees what it reads now.
+"""Transformations called on arrays, outside of a trace: each call traces its function again and so sees the current values.
 
-The code is found by the fingerprint of what was traced, in which arrays that the function closes over are arguments: a call
+The code is found by the fingerprint of the traced program, in which arrays that the function closes over are arguments: a call
 whose program was compiled before costs its trace alone. Python numbers are constants of the program until two calls differ in
-one; from then on it is an argument, too, so that a learning rate that changes does not compile a program a step.
+one; from then on it is an argument too, so that a learning rate that changes does not compile a program at each step.
 
 A function that `jit` made is traced once, as it promises; so are its transformations.
 """

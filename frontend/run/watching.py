@@ -1,4 +1,4 @@
-"""`lm.debug_nans` and `lm.watch`: looking into compiled functions, while those stay as they are."""
+"""`lm.debug_nans` and `lm.watch`: looking into compiled functions without changing them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axes and sizes that are known while tracing, and the ops that move elements, on tracers."""
+"""Static axes and sizes, and the ops that move elements, on tracers."""
 
 from __future__ import annotations
 

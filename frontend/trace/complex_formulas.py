@@ -1,4 +1,4 @@
-"""Functions of complex tracers that are no ops: composed of functions of their parts and of those that are.
+"""Functions of complex tracers that are not ops: composed of functions of the real and imaginary parts and of ops.
 
 Inverse functions are Kahan's, Branch cuts for complex elementary functions, 1987.
 """

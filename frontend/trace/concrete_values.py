@@ -1,8 +1,9 @@
-"""Values of traced arrays, where the arguments of the function are known: in `grad`, `jvp`, `vjp` and `vmap` of arrays.
+"""Values of traced arrays where the arguments of the function are known: in `grad`, `jvp`, `vjp` and `vmap` of arrays.
 
-Nothing is computed until a value is asked for, by `if`, `float()`, `print` or NumPy. Then the ops that lead to it run one
-after the other, by their NumPy meaning or, from `COMPILED_WORK` up, compiled; what each gives is kept for the next question.
-The trace goes on unchanged: the program is that of the run which the values chose, and what was read is a constant in it.
+Nothing is computed until a value is requested, by `if`, `float()`, `print` or NumPy. Then the ops that lead to it run one
+after the other, by their NumPy meaning or, from `COMPILED_WORK` up, compiled; each result is kept for the next request.
+The trace continues unchanged: the program is that of the branch which the values chose, and values that were read are constants
+in it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`lm.config`: options of what programs mean, for the process or for a block of a thread.
+"""`lm.config`: options that change the meaning of programs, for the process or for a block of a thread.
 
-An option is part of every key under which traced or compiled programs are kept. Machine code that serves the calls of a
-function without asking Python was made under the options of the process; while a thread has others, no function is served so.
+An option is part of every key under which traced or compiled programs are kept. Machine code that serves calls of a function
+without entering Python was made under the options of the process; while a thread has others, it serves no function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sizes that only a call knows: what `jit(dynamic=)` says of arguments."""
+"""Symbolic sizes: what `jit(dynamic=)` says about arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the universal functions are made of: operands of one dtype and shape, then one graph op."""
+"""Building blocks of the universal functions: operands of one dtype and shape, then one graph op."""
 
 from __future__ import annotations
 

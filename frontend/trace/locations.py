@@ -1,4 +1,4 @@
-"""Where in the user's code an op was written: file, line and column from the Python stack."""
+"""The location of an op in the user's code: file, line and column from the Python stack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python functions as functions of a module: one trace gives one `func.func`, calls give `func.call`."""
+"""Python functions as functions of a module: one trace makes one `func.func`, calls make `func.call`."""
 
 from __future__ import annotations
 

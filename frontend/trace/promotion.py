@@ -1,9 +1,9 @@
-"""Dtypes: which are supported, and what operations on them give.
+"""Dtypes: which are supported, and the result dtypes of operations on them.
 
-By default the rules are NumPy's own (NEP 50), asked from NumPy. `lm.config(promotion=)` chooses jax's lattice, or the strict
-one (`promotion_lattice.py`). Dtypes that NumPy does not have, as bfloat16, are promoted by jax's lattice where NumPy says
-nothing.
-What is only stored is computed in another dtype (`computed`); `stored_result` says to which one results are then rounded.
+By default the rules are NumPy's own (NEP 50), and NumPy is called for them. `lm.config(promotion=)` chooses jax's lattice, or
+the strict one (`promotion_lattice.py`). Dtypes that NumPy does not have, as bfloat16, are promoted by jax's lattice where NumPy
+has no rule. Storage-only dtypes are computed in another dtype (`computed`); `stored_result` says to which one results are
+rounded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""jax's lattice of dtypes, and the strict one: which dtypes stand right above which, as data (JEP 9263).
+"""jax's lattice of dtypes, and the strict one: which dtypes stand directly above which, as data (JEP 9263).
 
-The common dtype of some is the least one that is above all of them. `int`, `float` and `complex` stand for Python numbers.
-NumPy's own dtypes are promoted as NumPy does by default, which is asked (`promotion.py`).
+The common dtype of several is the least one that is above all of them. `int`, `float` and `complex` stand for Python numbers.
+NumPy's own dtypes are promoted by NumPy by default (`promotion.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Operators and methods of results under rules of promotion that are not NumPy's: the functions of `lamina.numpy`.
+"""Operators and methods of results under promotion rules that are not NumPy's: the functions of `lamina.numpy`.
 
-An `Array` is an ndarray, whose operators are NumPy's code, as fast as it is. While other rules are asked for (`lm.config`), the
-class has what asks for them first; calls of this package's own code stay NumPy's. Under jax's rules `x += y` is `x = x + y`, as
-programs for jax mean it, which share arrays; otherwise it is in place and keeps the dtype.
+An `Array` is an ndarray, whose operators are NumPy's code, at NumPy's speed. While other rules are active (`lm.config`), the
+class has operators that look the rules up first; calls from this package's own code stay NumPy's. Under jax's rules `x += y` is
+`x = x + y`, as programs for jax expect, which share arrays; otherwise it is in place and keeps the dtype.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a function of `lamina.numpy` gives to its caller: results in the dtypes that promotion and `lm.config` say.
+"""Rounds the results of `lamina.numpy` to the dtypes that promotion and `lm.config` say.
 
-Arrays that are only stored are computed in a wider dtype. A function rounds what it has computed once, when it returns to the
-user: a sum of float16 is added up in float32 and then rounded. What functions compute for each other is not rounded.
+Storage-only arrays are computed in a wider dtype. A function rounds its result once, when it returns to the user: a sum of
+float16 is accumulated in float32 and then rounded. Results that functions compute for each other are not rounded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`named_scope`: names of parts of a program, as programs for jax give them."""
+"""`named_scope`: names for regions of a program, as in jax."""
 
 from __future__ import annotations
 

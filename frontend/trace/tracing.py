@@ -1,7 +1,7 @@
 """Tracing: a `Trace` receives the ops of one function; `lift` brings any operand into it.
 
 A function of `lamina.numpy` is written once, against the current trace. Inside a traced function that is the trace of the
-function. On plain arrays it is the trace of that one call (`define_by_run/eager.py`).
+function. On plain arrays it is the trace of that one call (`frontend/run/eager.py`).
 """
 
 from __future__ import annotations

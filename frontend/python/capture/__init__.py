@@ -1,1 +1,1 @@
-"""Control flow captured from source: the function that `jit` traces where Python would ask a traced array for its value."""
+"""Control flow captured from source: rewrites a traced function where Python would need the value of a traced array."""

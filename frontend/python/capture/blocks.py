@@ -1,4 +1,4 @@
-"""Blocks of statements that are traced into functions of their own, and the values that they leave in variables."""
+"""Blocks of statements that are traced into functions of their own, and the variables that they assign."""
 
 from __future__ import annotations
 

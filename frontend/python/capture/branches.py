@@ -1,4 +1,4 @@
-"""`if`, ternaries, `and`, `or` and `not`: Python's where Python knows the condition, else ops that choose."""
+"""`if`, ternaries, `and`, `or` and `not`: run by Python where the condition is known, otherwise ops that select."""
 
 from __future__ import annotations
 

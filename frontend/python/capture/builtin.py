@@ -1,4 +1,4 @@
-"""Python's own functions on traced values."""
+"""Python's builtin functions on traced values."""
 
 from __future__ import annotations
 

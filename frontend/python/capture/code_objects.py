@@ -1,4 +1,4 @@
-"""Trees of functions that are made anew, and the code objects of them."""
+"""Builds the syntax trees of new functions, and compiles them to code objects."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Functions as capture runs them: the user's rewritten, once for each code object; those of libraries as they are, with the
-user's functions among their arguments captured."""
+"""Converts functions for capture: the user's are rewritten, once for each code object; those of libraries are unchanged, but
+the user's functions among their arguments are captured.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Generators: what yields, or jumps around a `yield`, stays Python's; all other statements are rewritten as in functions.
+"""Generators: a statement that yields, or jumps around a `yield`, stays Python's; all others are rewritten as in functions.
 
-if t:                           if t:                   (chosen, though `t` is traced)
+if t:                           if t:                   (selected, though `t` is traced)
     yield a            ->           value = a
 else:                           else:
     yield b                         value = b

@@ -1,4 +1,4 @@
-"""What the helpers know of the statements that they stand for."""
+"""The facts that runtime helpers know about the statements that they replace."""
 
 from __future__ import annotations
 

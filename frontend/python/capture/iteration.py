@@ -1,4 +1,4 @@
-"""What `for` goes over: ranges with traced bounds, rows of arrays, and `zip`, `enumerate` and `reversed` of them."""
+"""The iterables of `for`: ranges with traced bounds, rows of arrays, and `zip`, `enumerate` and `reversed` of them."""
 
 from __future__ import annotations
 

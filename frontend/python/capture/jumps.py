@@ -1,14 +1,14 @@
 """`return`, `break` and `continue` out of control flow as flags, so that each statement has one entry and one exit.
 
     while t:                        stop = False
-        if c:                       while t:            (asks first whether `stop` is set)
+        if c:                       while t:            (tests first whether `stop` is set)
             break           ->          if c:
         x = f(x)                            stop = True
                                         else:
                                             x = f(x)
 
-What follows a branch that always jumps moves into the other branch; what follows one that may jump is guarded by the flag. A
-flag whose value Python knows costs nothing: the guard is then Python's.
+Statements behind a branch that always jumps move into the other branch; those behind a branch that may jump are guarded by the
+flag. A flag whose value Python knows costs nothing: the guard is then Python's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which variables are read after a statement: backwards through the statements of a function that has no jumps left."""
+"""Liveness of variables after each statement: a backward analysis of a function that has no jumps left."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""`while` and `for`: Python's as long as Python knows what they ask, else loops of the program.
+"""`while` and `for`: run by Python as long as it knows their conditions, otherwise loops of the program.
 
 A loop starts in Python. It is rolled, that is traced once for all its iterations, when its condition turns out to be traced, or
 when an iteration of a known number of them contains traced control flow. If Python did nothing in the iterations before that
-cannot be undone, what they recorded is dropped and the loop is rolled from its first iteration; otherwise from where it is.
+cannot be undone, their recorded ops are dropped and the loop is rolled from its first iteration; otherwise from the current
+one.
 """
 
 from __future__ import annotations

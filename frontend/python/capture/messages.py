@@ -1,4 +1,4 @@
-"""Text that names traced values: `print`, `assert` and `raise` become what the program does when it runs."""
+"""Text with traced values: `print`, `assert` and `raise` become effects of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names statements read, bind and change."""
+"""The names that statements read, bind and change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sum`, `any`, `all`, `min`, `max` and `len` of what a traced filter leaves: item by item, as Python does."""
+"""`sum`, `any`, `all`, `min`, `max` and `len` of an iterable with a traced filter: item by item, as Python does."""
 
 from __future__ import annotations
 

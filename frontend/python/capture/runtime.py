@@ -1,4 +1,4 @@
-"""What rewritten code calls. Each helper does what Python does where Python knows the values, and records ops where not."""
+"""The helpers that rewritten code calls. Each does the same as Python where the values are known, and records ops otherwise."""
 
 from __future__ import annotations
 

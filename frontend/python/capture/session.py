@@ -1,4 +1,4 @@
-"""What capture keeps while a function is traced: variables by name, writes into objects, how deep in branches."""
+"""The state of capture while a function is traced: variables by name, writes into objects, the depth of branches."""
 
 from __future__ import annotations
 

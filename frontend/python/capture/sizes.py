@@ -1,4 +1,4 @@
-"""Sizes that only a call knows, where control flow asks for what they are: their bounds answer, else the program does."""
+"""Symbolic sizes in control flow: their bounds decide a condition, otherwise the program does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a function to the syntax tree that it was compiled from, with the lines and columns of its file."""
+"""Finds the syntax tree that a function was compiled from, with the lines and columns of its file."""
 
 from __future__ import annotations
 

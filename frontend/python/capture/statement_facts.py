@@ -1,4 +1,4 @@
-"""What is found out about the statements of a function before it is rewritten."""
+"""Facts about the statements of a function, computed before it is rewritten."""
 
 from __future__ import annotations
 

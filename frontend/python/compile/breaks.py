@@ -1,4 +1,4 @@
-"""What ends or repeats a trace of a region, and which of Python's types and modules it takes as they are."""
+"""Exceptions that end or repeat the trace of a region, and Python's types and modules that it accepts unchanged."""
 
 from __future__ import annotations
 

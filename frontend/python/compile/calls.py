@@ -1,4 +1,4 @@
-"""Calls in a region: which functions become part of the graph, which of them are traced into, which end it."""
+"""Calls in a region: which functions become part of the graph, which are traced into, which end the region."""
 
 from __future__ import annotations
 

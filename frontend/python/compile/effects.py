@@ -1,8 +1,8 @@
-"""Changes of objects that were there before a region: kept while it is traced, and made by each call behind its graph.
+"""Changes of objects that existed before a region: recorded while it is traced, and made by each call after its graph.
 
-A change is a line of Python, `t0.append(o1)`, and the lines run in their order when the graph has run and nothing can fail any
-more. So others see what they would see, as often and in the same order. While the region is traced, what was changed is read
-from here.
+A change is a line of Python, `t0.append(o1)`, and the lines run in order once the graph has run and nothing can fail any more.
+So other code sees the same changes, as often and in the same order. While the region is traced, changed values are read from
+here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What one trace of a region reads of objects that were there before it: each read becomes a guard or an argument.
+"""The values that one trace of a region reads from objects that existed before it: each read becomes a guard or an argument.
 
-Such an object is known by its identity and by the path that led to it. What is not known was made in the region, and may be
-changed by it.
+Such an object is known by its identity and by the access path that led to it. An unknown object was made in the region, and the
+region may change it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a trace has taken for granted, and the Python function that asks whether it still holds.
+"""The assumptions of a trace, and the Python function that tests whether they still hold.
 
-A trace reads Python's objects by paths: a variable of the region, a global, a cell of a closure, and attributes and items of
-these. Each path that is read becomes a line of the function, in order, so that what several guards share is read once; each
-fact about it becomes a test. All of it is one function without loops: a guard costs about 40 ns.
+A trace reads Python's objects by access paths: a variable of the region, a global, a cell of a closure, and attributes and
+items of these. Each path that is read becomes a line of the function, in order, so that values shared by several guards are
+read once; each fact about it becomes a test. All of it is one function without loops: a guard costs about 40 ns.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""What instrumented code calls while a region is traced: every read of an object goes to `reading.py`, and what could be seen
-outside is refused before it happens."""
+"""The hooks that instrumented code calls while a region is traced: every read of an object goes to `environment.py`, and
+visible effects are refused before they happen.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The rewriting of a function so that everything it reads of Python's objects, and everything it calls, passes through hooks.
+"""Rewrites a function so that everything it reads from Python's objects, and every call, passes through hooks.
 
     cfg.scale * f(x)[0]   ->   guard@.binary("Mult", guard@.attribute(guard@.name("cfg"), "scale"),
                                              guard@.item(guard@.call(guard@.name("f"), x), 0))
 
-Local variables stay Python's. Control flow stays as it is, so that `frontend/python/capture` can rewrite the result once
+Local variables stay Python's. Control flow is unchanged, so that `frontend/python/capture` can rewrite the result once
 more. All nodes keep the user's lines and columns.
 """
 

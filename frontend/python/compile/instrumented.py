@@ -1,4 +1,4 @@
-"""The code of functions with hooks, by the code that they had."""
+"""Caches instrumented code objects, keyed by the original ones."""
 
 from __future__ import annotations
 

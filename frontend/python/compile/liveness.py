@@ -1,4 +1,4 @@
-"""Which variables statements need, bind, and surely bind."""
+"""The variables that statements read, may bind, and surely bind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What leaves a region: how the values that it gives are made anew at each call.
+"""The outputs of a region, and how they are rebuilt from the graph's results at each call.
 
-Arrays are results of the graph, each a new one; what was there before the region is given back as the object that it is; lists,
-dicts and tuples that the region made are made again, each once.
+Arrays are results of the graph, each a new one; objects that existed before the region are returned themselves; lists, dicts
+and tuples that the region made are rebuilt, each once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`lm.explain`: what `lm.compile` has made of a function."""
+"""`lm.explain`: reports the regions, graph breaks and variants of a function of `lm.compile`."""
 
 from __future__ import annotations
 

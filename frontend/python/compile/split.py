@@ -1,9 +1,9 @@
-"""The function that runs in the place of the user's: regions, and Python between them.
+"""Builds the function that replaces the user's: regions, and Python between them.
 
-A maximal run of statements that no break was found in is one region. A statement with a break stays in Python; what it computes
-before the break, its arguments for example, is computed in a region before it. `if`, `for`, `while`, `try` and `with` that
-cannot be part of a region stay Python's, and their bodies are split in the same way. Beside each region stand its own
-statements, for the calls that no graph serves.
+A maximal run of statements without a graph break is one region. A statement with a break stays in Python; the values that it
+computes before the break, its arguments for example, are computed in a region before it. `if`, `for`, `while`, `try` and `with`
+that cannot be part of a region stay Python's, and their bodies are split in the same way. Each region keeps its original
+statements too, for the calls that no graph serves.
 
     loss = float(model(x)) * 2         t1@ = model(x)                 # a region
     print(loss)                 ->     loss = float(t1@) * 2          # Python

@@ -1,4 +1,4 @@
-"""Integers that differ from call to call: computed by Python before the graph, each comparison a guard."""
+"""Integers that differ from call to call: computed by Python before the graph, with a guard for each comparison."""
 
 from __future__ import annotations
 
