@@ -1,4 +1,4 @@
-"""The default schedule: strategies in the order in which they are tried, with what each leaves and what it takes as settled."""
+"""The default schedule: strategies in order, with the primitives that each takes and those that it expects taken."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_sums, leaves=steps("regroup"), settled=_LOOPS | _HINTS),
     THREADS,
 )
-"""For all kernels; what is not `order_free` also for those that no program launches."""
+"""The strategies for all kernels; those that are not `order_free` also serve kernels that no program launches."""
 
 WITHOUT_THREADS: tuple[Strategy, ...] = tuple(
     NestStrategy(schedule_loops_without_threads, leaves=s.leaves, order_free=False) if s is LOOPS else s for s in STRATEGIES
 )
-"""The same without threads where their author did not ask for any."""
+"""The same strategies, without threads where the author did not request any."""
 
 _added: dict[str, tuple[Strategy, str]] = {}
-"""Strategies of other packages by name, and the strategy that each is tried before."""
+"""Strategies of other packages by name, and the strategy that each precedes."""
 
 
 def in_order(threads: bool = True) -> tuple[Strategy, ...]:
-    """All strategies, those of other packages too, or those for kernels whose author did not ask for threads."""
+    """All strategies, with those of other packages, or the strategies for kernels whose author did not request threads."""
     extensions.load()
     found = list(STRATEGIES if threads else WITHOUT_THREADS)
     for strategy, before in _added.values():
@@ -105,10 +105,11 @@ def register_strategy(strategy: Strategy, *, before: str) -> Strategy:
 
     Args:
         strategy: a `KernelStrategy` or `NestStrategy` of a function called `schedule_` and its name.
-        before: the name of the strategy that it is tried before, as `lanes`.
+        before: the name of the strategy that it precedes, as `lanes`.
 
     Raises:
-        ExtensionError: there is no such strategy, the name is taken, or it leaves what an earlier strategy takes as settled.
+        ExtensionError: there is no such strategy, the name is in use, or it leaves primitives that an earlier strategy expects
+            taken.
     """
     known = [one.name for one in in_order()]
     if before not in known or before == strategy.name:
@@ -132,7 +133,7 @@ def register_strategy(strategy: Strategy, *, before: str) -> Strategy:
 
 
 def disorder(found: Sequence[Strategy]) -> list[str]:
-    """What a strategy leaves that an earlier one takes as settled."""
+    """The primitives that a strategy leaves though an earlier one expects them taken."""
     return [
         f"{second.name} leaves {step}, settled for {first.name}"
         for first, second in combinations(found, 2)
@@ -141,7 +142,7 @@ def disorder(found: Sequence[Strategy]) -> list[str]:
 
 
 def _called(strategy: Strategy, name: str) -> bool:
-    """Whether a strategy has a name; loops without threads are scheduled where `loops` are."""
+    """Whether a strategy has a name; for loops without threads, `loops` names their strategy."""
     return strategy.name in (name, f"{name}_without_threads")
 
 

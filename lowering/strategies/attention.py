@@ -1,6 +1,6 @@
-"""Attention: blocks of queries, whose weights stay in the second-level cache.
+"""Attention in blocks of queries whose weights stay in the second-level cache.
 
-The loops (`dialects/graph/attention.py`) handle a query at a time, and keep a row for it in local buffers:
+The loops (`dialects/graph/attention.py`) handle one query at a time, and keep a row for it in local buffers:
 
     for i in queries {                          for io in blocks of queries {
       query[d] = ...          for all d           query[d, ii] = ...       for all ii, d
@@ -10,8 +10,8 @@ The loops (`dialects/graph/attention.py`) handle a query at a time, and keep a r
     }                                           }
 
 Here all queries of a block take each of these steps before the next one (`loop-hoist`, `loop-expand`, `loop-fission`). They
-lie in vector lanes, so that maxima, sums and exponentials need no reduction across lanes. Both products get register tiles. The
-last block computes as many queries as the others (`loop-pad`), but for the results.
+fill vector lanes, so that maxima, sums and exponentials need no reduction across lanes. Both products get register tiles. The
+last block computes as many queries as the others (`loop-pad`) and stores only those that exist.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from .base import Take, attempt
 from .block_product import find_block_product, is_sum, tile_block_product
 
 QUERIES, LEAST = 64, 16
-"""Queries of a block, and how many are worth one."""
+"""Target number of queries in a block, and the least number that is worth a block."""
 FEW_QUERIES = 8
-"""Fewer queries do not fill vectors: these run over keys and dims."""
+"""Fewer queries do not fill vectors; such kernels vectorize over keys and dims."""
 
 
 @dataclass(frozen=True)
 class Attention:
-    """A loop over queries, each of which fills local buffers, reduces one of them, and multiplies it.
+    """A loop over queries; an iteration fills local buffers, reduces one of them and multiplies by it.
 
     Attributes:
         queries: the loop.
         buffers: the local buffers of an iteration.
-        fills: the loops that fill them, the last one with products.
-        total: the last reduction of these.
-        dims: the loop over the products with them.
+        fills: the loops that fill them; the last one reads the products.
+        total: the last reduction of the buffers.
+        dims: the loop over the products with the buffers.
     """
 
     queries: ForOp
@@ -63,11 +63,11 @@ class Attention:
 
     @property
     def count(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return self.queries.trip_count() or 0
 
     def size_of_block(self, target: Target) -> int:
-        """As many queries as share loads well, fewer where their rows would take more than half of the second-level cache."""
+        """Enough queries to share loads well, fewer where their rows would take more than half of the second-level cache."""
         row = sum(prod(op.buffer.type.get_shape()) for op in self.buffers) * stored_bits(self.queries) // 8
         size = QUERIES
         while size > LEAST and size * row > target.l2_bytes // 2:
@@ -75,7 +75,7 @@ class Attention:
         return min(size, self.count)
 
     def arguments(self) -> tuple[str, ...]:
-        """What is read at a query."""
+        """The buffers that are read at one query."""
         loads = [op for op in ops_in(self.queries, LoadOp) if self.queries.index in op.indices]
         return tuple(dict.fromkeys(buffer_name(op.buffer) for op in loads))
 
@@ -94,7 +94,7 @@ def find_attention(queries: ForOp) -> Attention | None:
 
 
 def _shares(queries: ForOp, products: ForOp) -> bool:
-    """Whether a loop holds one sum, which reads something that is the same in all iterations of `queries`."""
+    """Whether a loop holds one sum, and this sum reads an operand that is invariant in `queries`."""
     sums = [op for op in products.body.block.ops if isinstance(op, ForOp)]
     if products.results or len(sums) != 1 or not is_sum(sums[0]):
         return False

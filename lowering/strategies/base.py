@@ -1,4 +1,4 @@
-"""What a strategy is: it recognizes nests of one kind and schedules them, through the public primitives alone."""
+"""The interface of strategies: each recognizes nests of one kind and schedules them through the public primitives alone."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ..schedule.base import Primitive
 from ..schedule.unroll_and_jam import UnrollAndJam
 
 Take = Callable[[Primitive], tuple[str, ...]]
-"""Takes a step of a schedule; the names of the loops it made."""
+"""Applies a primitive and returns the names of the loops that it made."""
 
 Part = Callable[[Take], None]
-"""Takes the steps for one nest, or for a kernel: all of them, or, if it raises anything, none (`schedule/transactions.py`)."""
+"""Applies the primitives for one nest or kernel in a transaction: all of them or none (`schedule/transactions.py`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy(ABC):
-    """Takes the steps that one kind of kernel gains from; does nothing to kernels of other kinds.
+    """Applies the primitives that one kind of kernel gains from; leaves kernels of other kinds alone.
 
-    The order of strategies follows from what they say: none may leave what an earlier one takes as settled.
+    The order of strategies follows from their declarations: none may leave primitives that an earlier one expects taken.
 
     Attributes:
-        schedule: takes the steps; called `schedule_` and a name.
-        leaves: the names of the primitives that it may take.
-        settled: those of primitives of which it expects that all have been taken, since it looks at what they leave.
-        order_free: whether it is only for kernels whose loops say which iterations are independent, and whose sums may be added
-            in any order: those of programs. What other kernels compute stays the same, bit for bit.
+        schedule: applies the primitives; its name is `schedule_` and the name of the strategy.
+        leaves: the names of the primitives that it may apply.
+        settled: the names of the primitives that must all have been applied before, since it inspects their results.
+        order_free: whether it serves only kernels whose loops declare which iterations are independent and whose sums may be
+            reassociated: the kernels of programs. Other kernels keep their results bit for bit.
     """
 
     schedule: Callable[..., None] = field(kw_only=False)
@@ -46,12 +46,12 @@ class Strategy(ABC):
 
     @property
     def name(self) -> str:
-        """`products`, for a function `schedule_products`."""
+        """The name: `products`, for a function `schedule_products`."""
         return self.schedule.__name__.removeprefix("schedule_")
 
     @abstractmethod
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
-        """What is scheduled in transactions of its own."""
+        """The units that are scheduled in a transaction each."""
 
 
 class KernelStrategy(Strategy):
@@ -67,7 +67,7 @@ class NestStrategy(Strategy):
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
         for name in [*_nests_by_name(kernel)]:
             nest = _nests_by_name(kernel).get(name)
-            if nest is not None:  # steps for another nest may move one
+            if nest is not None:  # a primitive for another nest may have moved this one
                 yield partial(self.schedule, kernel, nest, target)
 
 
@@ -75,7 +75,7 @@ class NestStrategy(Strategy):
 class PlannedStrategy(Strategy):
     """A strategy that plans all nests before it schedules the first, each by itself: `schedule(plan, take)`.
 
-    So what is known of the kernel serves all plans. A plan names loops, and no plan may change what another one is about.
+    What is known of the kernel thus serves all plans. A plan names loops, and no plan may change the loops of another one.
     """
 
     plan: Callable[[ForOp, Target], object]
@@ -91,7 +91,7 @@ def steps(names: str) -> frozenset[str]:
 
 
 def nests(block: Block) -> list[ForOp]:
-    """The loops in a block, also in its conditions, that have no loop in it around them."""
+    """The outermost loops in a block, also in its conditions."""
     found: list[ForOp] = []
     for op in block.ops:
         if isinstance(op, ForOp):
@@ -110,12 +110,12 @@ def _nests_by_name(kernel: KernelOp) -> dict[str, ForOp]:
 
 
 def is_scalar(nest: ForOp) -> bool:
-    """Whether no strategy has made vectors in a nest yet, or written its iterations out."""
+    """Whether no strategy has vectorized or unrolled loops of a nest yet."""
     return not any(op.kind.data in ("vector", "unroll") for op in ops_in(nest, ForOp))
 
 
 def attempt(step: Primitive, take: Take) -> tuple[str, ...] | None:
-    """Take a step that may be refused: the loops that it made, or None where it is, which leaves the kernel as it was."""
+    """Try a primitive: returns the loops that it made, or None if it is refused, which leaves the kernel unchanged."""
     try:
         return take(step)
     except ScheduleError:
@@ -128,28 +128,28 @@ def inside(kernel: KernelOp, loop: str) -> list[str]:
 
 
 def copies(kernel: KernelOp, originals: Sequence[str], rest: str) -> dict[str, str]:
-    """The loops inside a rest, by the names of those that they are copies of.
+    """The loops inside a remainder loop, by the names of the loops that they copy.
 
     Args:
-        originals: what was `inside` the loop before the step (`Peel`, `UnrollAndJam`) that left the rest.
-        rest: a loop that the step returned: the copies are the last loops in it, in the same order.
+        originals: the loops `inside` the loop before the primitive (`Peel`, `UnrollAndJam`) that left the remainder.
+        rest: a loop that the primitive returned: the copies are the last loops in it, in the same order.
     """
     found = inside(kernel, rest)
     return dict(zip(originals, found[len(found) - len(originals) :], strict=True))
 
 
 def stored_to(kernel: KernelOp, loop: str) -> str:
-    """The buffer that the first result of a loop is stored to, as after `Expand`."""
+    """The buffer to which the first result of a loop is stored, as after `Expand`."""
     stores = [use.operation for use in loops(kernel)[loop].results[0].uses]
     (buffer,) = {store.buffer for store in stores if isinstance(store, StoreOp)}
     return buffer.name_hint or ""
 
 
 def jam_rows(kernel: KernelOp, rows: str, most: int, take: Take) -> None:
-    """Tiles of `most` of the rows of which only a call knows how many there are, then smaller ones for what is left.
+    """Tiles of `most` rows out of an extent known only at run time, then smaller tiles for the remainder.
 
-    Where tiles are small there is one of each size, else they have 2^k and 3 * 2^k rows, so that two of them take all that is
-    left.
+    Where tiles are small there is one of each size, else they have 2^k and 3 * 2^k rows, so that two of them cover any
+    remainder.
     """
     sizes = {one for k in range(most.bit_length()) for one in (1 << k, 3 << k)} if most > 8 else set(range(most))
     for at_once in sorted((one for one in sizes | {most} if 1 < one <= most), reverse=True):

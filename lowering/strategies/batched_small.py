@@ -1,4 +1,4 @@
-"""Stacks of small problems that take the same steps, as factorizations of many small matrices: one in each lane of a vector.
+"""Batches of small problems with uniform control flow, as factorizations of many small matrices: one problem in each lane.
 
     for i in stack {                            for io in stack step lanes {
       given[j, k] = x[i, j, k]                    given[j, k, ii] = x[io + ii, j, k]    transposed in registers
@@ -6,8 +6,8 @@
       out[i, j, k] = found[j, k]                  out[io + ii, j, k] = found[j, k, ii]  transposed in registers
     }                                           }
 
-Rows of a small problem are shorter than a vector, and each step waits for the one before; problems wait for no others. The
-local buffers of a vector of them have to fit the second-level cache, and the loop over the stack is what threads share.
+Rows of a small problem are shorter than a vector, and each step depends on the previous one; problems are independent. The
+local buffers of a vector of problems must fit the second-level cache, and threads share the loop over the stack.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .base import Take, attempt, copies, inside
 from .transposes import find_transpose, tile_transpose
 
 _LEAST = 4
-"""Fewer problems do not pay for being moved into lanes."""
+"""Least number of problems; fewer do not repay the transposition into lanes."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class Stack:
     """A loop over problems.
 
     Attributes:
-        loop: the loop.
-        reads: the nests that copy from memory to local buffers, at its beginning.
-        last: the last one of the steps.
-        writes: the nests that copy from local buffers to memory, at its end.
+        loop: the loop over the stack.
+        reads: the nests at its beginning that copy from memory to local buffers.
+        last: the last of the steps.
+        writes: the nests at its end that copy from local buffers to memory.
         buffers: the shapes of the local buffers by their names.
     """
 
@@ -62,21 +62,21 @@ class Stack:
     buffers: dict[str, tuple[int, ...]]
 
     def lanes(self, count: int, target: Target) -> int:
-        """Of a vector that holds so many problems, or a part of them."""
+        """The lanes of a vector that holds this many problems, or a part of them."""
         lanes = target.lanes(widest(self.loop))
         while lanes // 2 >= count:
             lanes //= 2
         return lanes
 
     def fits(self, target: Target) -> bool:
-        """Whether the second-level cache holds a vector of problems."""
+        """Whether a vector of problems fits the second-level cache."""
         buffers = [op.buffer for op in ops_in(self.loop, AllocOp)]
         size = sum(prod(shape_of(buffer)) * width_of(element_of(buffer)) // 8 for buffer in buffers)
         return size * self.lanes(_LEAST * 16, target) <= target.l2_bytes
 
 
 def find_stack(nest: ForOp) -> Stack | None:
-    """The problems of a nest, if each is copied to local buffers, solved there without conditions, and copied back."""
+    """The problems of a nest, if each is copied to local buffers, solved there without branches, and copied back."""
     loop: ForOp | None = nest
     while loop is not None and not any(isinstance(op, AllocOp) for op in loop.body.block.ops):
         loop = only_loop_in(loop) if loop.kind.data == "parallel" else None
@@ -96,12 +96,12 @@ def find_stack(nest: ForOp) -> Stack | None:
 
 
 def _copies(body: Sequence[Operation], loop: ForOp) -> tuple[ForOp, ...]:
-    """The nests that a body begins with that are copies."""
+    """The copy nests at the beginning of a body."""
     return tuple(op for op in itertools.takewhile(lambda op: _is_copy(op, loop), body) if isinstance(op, ForOp))
 
 
 def _is_uniform(loop: ForOp) -> bool:
-    """Whether all iterations of a loop take the same steps, which vectors have, on local buffers of known sizes."""
+    """Whether all iterations of a loop run the same vectorizable ops on local buffers of static sizes."""
     if holds(loop.body.block, IfOp, WhileOp) or obstacle(loop) is not None:
         return False
     varying = varying_values(loop)
@@ -119,7 +119,7 @@ def _is_copy(op: Operation, loop: ForOp) -> bool:
 
 
 def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Put neighbouring problems into the lanes of vectors."""
+    """Map neighbouring problems to the lanes of vectors."""
     found = find_stack(nest)
     if found is None or not found.fits(target):
         return
@@ -135,11 +135,11 @@ def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
         parts.append([renamed[name] for name in parts[0]])
     for steps, *moves in parts:
         if loops(kernel)[steps].trip_count() != lanes:
-            attempt(Pad(steps, lanes), take)  # masks would make what is stored wait to be loaded again
+            attempt(Pad(steps, lanes), take)  # masked stores would delay the loads that read them back
         take(Vectorize(steps, lanes))
         for loop in inside(kernel, steps):
             if loops(kernel)[loop].kind.data == "parallel":
-                take(Serialize(loop))  # what several threads share is the stack
+                take(Serialize(loop))  # threads share the stack
         for move in moves:
             transpose = find_transpose(kernel, loops(kernel)[move], target)
             if transpose is not None:
@@ -147,14 +147,14 @@ def schedule_stacks(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -
 
 
 def _move_into_lanes(kernel: KernelOp, found: Stack, problems: str, missing: int, take: Take) -> list[str]:
-    """Give each copy a loop over the problems of its own, the last dim of its buffer; the loop over the steps comes first.
+    """Give each copy its own loop over the problems, the last dim of its buffer; the loop over the steps comes first.
 
     Args:
-        missing: lanes without a problem.
+        missing: the number of lanes without a problem.
     """
     reads, writes = ([name_of(nest) for nest in nests] for nests in (found.reads, found.writes))
     for buffer, shape in found.buffers.items():
-        # an odd number of vectors a row: elements of a column are in all sets of a cache
+        # an odd number of vectors a row: the elements of a column then fall into all sets of a cache
         is_even = len(shape) > 1 and shape[-1] % 2 == 0
         take(Hoist(buffer))
         take(SetLayout(buffer, (*range(1, len(shape) + 1), 0), pad=int(is_even), dim=-2))

@@ -1,6 +1,6 @@
-"""Products of small static sizes on operands that are in the first-level cache already.
+"""Products of small static sizes whose operands are in the first-level cache already.
 
-Nothing is packed: vectors run over the columns, and several rows at once share what is loaded.
+Nothing is packed: vectors run over the columns, and several rows at once share their loads.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .base import Take
 from .product_nest import even_rows
 
 ROWS = 64
-"""What a number of rows that is not known is taken to be a multiple of."""
+"""Assumed divisor of a number of rows that is not static, in rows."""
 
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """`block[row, column] = sum over depth of left * right`, or a sum of such; the number of columns is static."""
+    """`block[row, column] = sum over depth of left * right`, or a sum of such products; the number of columns is static."""
 
     rows: ForOp
     columns: ForOp
@@ -33,7 +33,7 @@ class BlockProduct:
 
 
 def find_block_product(rows: ForOp) -> BlockProduct | None:
-    """The product whose outer loop this is, if it is one; what else stands in that loop is arithmetic and loads."""
+    """The product whose outermost loop this is, if it is one; the rest of that loop must be arithmetic and loads."""
     if rows.kind.data != "parallel" or rows.results:
         return None
     nested = [op for op in rows.body.block.ops if isinstance(op, ForOp)]
@@ -51,7 +51,7 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
 
 
 def _is_product(rows: ForOp, columns: ForOp, depth: ForOp) -> bool:
-    """Whether a loop, or several that are nested, sums products of elements of the rows and the columns."""
+    """Whether a loop, or a nest of them, sums products of elements of the rows and the columns."""
     nested = ops_in(depth, ForOp)
     inside = statements(nested[-1].body.block)
     loads = [op for op in inside if isinstance(op, LoadOp)]
@@ -77,9 +77,9 @@ def _stride(op: LoadOp | StoreOp, loop: ForOp) -> int | None:
 
 
 def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, take: Take, *, deep: bool = False) -> None:
-    """Columns in vectors, rows side by side through the sum; rows that fill no tile all at once, if their number is known.
+    """Vectorize the columns, jam the rows through the sum; the remaining rows run all at once if their number is static.
 
-    A `deep` sum takes so long that tiles for the rest are worth their code.
+    A `deep` sum takes so long that tiles for the remainder repay their code.
     """
     bits = width_of(scalar_of(product.depth.results[0].type))
     sums, lanes = _sums(bits, target), _lanes(product.columns.trip_count() or 0, bits, target, deep=deep)
@@ -100,13 +100,13 @@ def tile_block_product(kernel: KernelOp, product: BlockProduct, target: Target, 
 
 
 def _sums(bits: int, target: Target) -> int:
-    """Registers for sums."""
+    """The number of registers for sums."""
     tile_rows, tile_columns = target.tile_of(bits)
     return tile_rows * tile_columns // target.lanes(bits)
 
 
 def _lanes(columns: int, bits: int, target: Target, *, deep: bool) -> int:
-    """Columns of a tile."""
+    """The columns of a tile."""
     native, wide = target.lanes(bits), 4 if _sums(bits, target) >= 24 else 2
     lanes, full = 2, -(-columns // native) * native if deep and columns > native else columns
     while 2 * lanes <= min(full, wide * native) or lanes < min(columns, native if deep else wide * native):
@@ -115,7 +115,7 @@ def _lanes(columns: int, bits: int, target: Target, *, deep: bool) -> int:
 
 
 def registers_of(columns: int, bits: int, target: Target) -> int:
-    """How many registers the columns of a deep product take, those of the last tile in full."""
+    """The registers for the columns of a deep product, those of the last tile in full."""
     native, lanes = target.lanes(bits), _lanes(columns, bits, target, deep=True)
     full, left = divmod(columns, lanes)
     last = lanes if left > lanes // 2 else 1 << (left - 1).bit_length() if left else 0
@@ -123,9 +123,9 @@ def registers_of(columns: int, bits: int, target: Target) -> int:
 
 
 def _rows_at_once(count: int, sums: int, registers: int) -> int:
-    """How many rows of `registers` each run at once: as many as `sums` allow, or a few less when those leave no rest.
+    """How many rows of `registers` each run at once: as many as `sums` allow, or a few less to leave no remainder.
 
-    A rest takes as long to compile as the tile. Eight sums hide the latency of their additions.
+    A remainder takes as long to compile as the tile. Eight sums hide the latency of their additions.
     """
     most = min(count, sums // registers)
     even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= 8), None)

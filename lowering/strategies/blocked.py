@@ -1,15 +1,16 @@
-"""Large matmuls run on blocks that fit the caches, from packed panels, in a register tile of sums.
+"""Large matmuls in blocks that fit the caches, from packed panels, with a register tile of sums.
 
-The algorithm of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), as steps of a schedule.
-Columns go in blocks (`width`), whose part of the right operand is packed once for all rows; rows go in blocks (`height`),
-on threads. If there are enough columns, their blocks go on threads instead, and each thread packs what it reads itself.
+The algorithm of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), as a schedule. Columns are
+divided into blocks (`width`), whose panel of the right operand is packed once for all rows; rows are divided into blocks
+(`height`), which threads share. If there are enough columns, threads share the blocks of columns instead, and each packs its
+own panels.
 
-A left operand whose rows run along the depth, and are short, is read in place: a tile needs one number of each of its rows
-at a time, and the next ones are in the same cache line. If threads share the columns, a left operand in another order is
-first copied into such rows, for all of them. Otherwise it is packed for each block of rows. A tile of `rows x columns` sums
-runs through the depth, a few terms at a time. Packing absorbs any order of the operands' dims and fills up the tiles
-at the edges with zeros; rows of an unpacked operand beyond the end are the last one again, so that there is but one inner
-loop. The tile goes to memory, where the epilogue reads it.
+A left operand whose rows run along the depth, and are short, is read in place: a tile needs one number of each of its rows at a
+time, and the next ones are in the same cache line. If threads share the columns, a left operand in another order is first
+copied into such rows, for all threads. Otherwise it is packed for each block of rows. A tile of `rows x columns` sums runs
+through the depth, a few terms at a time. Packing absorbs any order of the operands' dims and pads the tiles at the edges with
+zeros; rows beyond the end of an unpacked operand repeat the last one, so that a single inner loop suffices. The tile is stored
+to memory, where the epilogue reads it.
 
     jo: blocks of columns                                        on threads
       right operand packed
@@ -18,7 +19,7 @@ loop. The tile goes to memory, where the epilogue reads it.
         [sums = 0; ko: blocks of the depth]                      where it is deep
         jp, ip: tiles
           k: the sums of a tile
-        what comes after the sum
+          the epilogue
 """
 
 from __future__ import annotations
@@ -53,34 +54,34 @@ from .product_nest import DEEPEST, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 LEAST_WORK = 4 << 20
-"""Multiplications below which packing does not pay."""
+"""Least number of multiplications for which packing pays."""
 LEAST_SIDE = 32
-"""Rows and columns below which what is packed is not read often enough."""
+"""Least number of rows and of columns for which packed panels are read often enough."""
 LEAST_ROWS = 192
-"""Rows from which on both operands are packed, if they are not very deep."""
+"""Number of rows from which both operands are packed, if the depth is not large."""
 LEAST_DEPTH = 128
-"""Terms of a part of the depth at least, however small the caches are: there is a pass over the sums for each part."""
+"""Least terms in a block of the depth, however small the caches are: each block costs a pass over the sums."""
 WIDEST = 576
-"""Columns of a block: what is packed for them is read once for every block of rows."""
+"""Most columns in a block: their packed panel is read once for every block of rows."""
 WIDTH_BYTES = 8 << 20
-"""How large their part of the right operand may be."""
+"""Largest packed panel of the right operand, in bytes."""
 HIGHEST = 264
-"""Rows of a block that are read in place."""
+"""Rows in a block of an operand that is read in place."""
 LEAST_TILES = 6
-"""Tiles of rows that read a panel of packed columns at least: it comes from beyond L2 once for all of them."""
+"""Least tiles of rows that read a packed panel of columns: it comes from beyond L2 once for all of them."""
 FEWEST_TILES = 4
-"""The same where rows in higher blocks were too few for all threads."""
+"""The same where higher blocks of rows would be too few for all threads."""
 AHEAD = 16
-"""Rows that packing prefetches: the part that it copies of each may lie in a page of its own, where no hardware prefetches."""
+"""Rows of the operand that packing prefetches: the parts copied may each lie in a different page, where no hardware
+prefetches."""
 UNROLLED = 8
-"""Terms of the sums of a tile that are written out at most."""
+"""Most terms of the sums of a tile that are unrolled."""
 WRITTEN_OUT = 48
-"""Multiplications of a tile that are written out: beside fewer, counting and branching take time; more only take longer to
-compile."""
+"""Multiplications in the unrolled body of a tile: with fewer, loop overhead shows; more only take longer to compile."""
 CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
 """Functions that are one instruction."""
 MANY_ROWS = 256
-"""From so many rows on there are blocks of rows for all threads."""
+"""Number of rows from which there are blocks of rows for all threads."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,14 @@ class Blocks:
     """The sizes of blocks and tiles, in iterations.
 
     Attributes:
-        rows: of a tile.
-        columns: of a tile, a multiple of the lanes of a vector.
-        height: rows of a block, a multiple of those of a tile.
-        depth: terms of the sums that are made at once.
-        width: columns of a block, a multiple of those of a tile.
-        on_rows: whether threads share the blocks of rows, else those of columns.
-        in_place: whether the left operand is not packed: its rows run along the depth, as those of a tile do.
-        transposed: whether they run so only in a copy that is made before, for all columns.
+        rows: rows in a tile.
+        columns: columns in a tile, a multiple of the lanes of a vector.
+        height: rows in a block, a multiple of the rows of a tile.
+        depth: terms of the sums that are added in one pass.
+        width: columns in a block, a multiple of the columns of a tile.
+        on_rows: whether threads share the blocks of rows, else the blocks of columns.
+        in_place: whether the left operand is not packed: its rows run along the depth, as the rows of a tile do.
+        transposed: whether they run along the depth only in a copy that is made before, for all columns.
     """
 
     rows: int
@@ -109,7 +110,7 @@ class Blocks:
 
 
 def find_blocks(product: Product, target: Target) -> Blocks | None:
-    """How to block a product; None where it does not pay."""
+    """How to block a product; None where blocking does not pay."""
     m, n, k = product.sizes
     if (
         product.left is None
@@ -132,8 +133,8 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
 def _is_low(product: Product, target: Target) -> bool:
     """Whether rows are so few that packing both operands takes longer than it saves.
 
-    A tile then reads the right operand as it lies, or a panel of it (`tiled.py`). L2 has to hold the panel, or all of an
-    operand whose panels have to be turned.
+    A tile then reads the right operand in place, or a packed panel of it (`tiled.py`). L2 has to hold the panel, or all of an
+    operand whose panels have to be transposed.
     """
     rows, right = product.rows.trip_count(), product.right
     _, n, k = product.sizes
@@ -145,10 +146,10 @@ def _is_low(product: Product, target: Target) -> bool:
 
 
 def _in_place(product: Product, target: Target) -> Blocks | None:
-    """The sizes where a tile reads rows of the left operand that run along the depth; None if they are too long.
+    """The sizes where a tile reads rows of the left operand that run along the depth; None if the rows are too long.
 
-    A tile reads as many streams as it has rows. Long ones pass through L2 once for every panel of columns, and evict each
-    other where they are a power of two apart.
+    A tile reads as many streams as it has rows. Long ones pass through L2 once for every panel of columns, and evict each other
+    where their distance is a power of two.
     """
     m, n, k = product.sizes
     bits = bits_of(product.depth)
@@ -167,8 +168,8 @@ def _in_place(product: Product, target: Target) -> Blocks | None:
 def _packed(product: Product, target: Target) -> Blocks:
     """The sizes where both operands are packed: a block of the left one and a panel of the right one fill L2.
 
-    The depth is divided only if that left fewer than `LEAST_TILES` tiles of rows to read a panel: each part of it costs a pass
-    over the sums.
+    The depth is divided only if fewer than `LEAST_TILES` tiles of rows would read a panel otherwise: each block of the depth
+    costs a pass over the sums.
     """
     m, n, k = product.sizes
     bits = bits_of(product.depth)
@@ -189,14 +190,14 @@ def _packed(product: Product, target: Target) -> Blocks:
 
 
 def _columns_of_threads(m: int, n: int, columns: int, widest: int) -> int | None:
-    """The columns of a block of at least two tiles, so that threads get as many; None: there are fewer blocks than of rows."""
+    """The columns of a block of at least two tiles, so that threads share evenly; None: there are fewer blocks than of rows."""
     shares = _shares(m)
     widths = [width for width in range(2 * columns, widest + 1, columns) if -(-n // width) >= shares]
     return min(widths, key=lambda width: (_up(-(-n // width), shares) * width, -width), default=None)
 
 
 def _even_width(n: int, columns: int, is_deep: bool) -> int:
-    """The columns of a block where rows are few: the most of which all threads get as many, if blocks are not narrow then."""
+    """The columns of a block where rows are few: the most that threads share evenly, if blocks are not narrow then."""
     widths = [
         width for width in range(4 * columns, WIDEST + 1, columns) if -(-n // width) >= CHUNKS and is_even(-(-n // width))
     ]
@@ -204,17 +205,17 @@ def _even_width(n: int, columns: int, is_deep: bool) -> int:
 
 
 def computes(product: Product) -> bool:
-    """Whether what comes after the sum has constants that would take registers from the sums, were it in one function.
+    """Whether the epilogue has constants that would take registers from the sums, were both in one function.
 
-    Code generation loads those of a polynomial before all loops. A nest of its own becomes a function of its own: beside the
-    blocks of rows where threads share these, inside a block where they share the columns.
+    Code generation hoists the coefficients of polynomials before all loops of a function. A separate nest is outlined: it
+    stands beside the blocks of rows where threads share these, inside a block where they share the columns.
     """
     ops = statements(product.band[-1].body.block)
     return any(is_function(op) and op.name not in CHEAP for op in ops)
 
 
 def _shares(m: int) -> int:
-    """In how many blocks go rows that are read in place: a power of two, so that threads get as many."""
+    """The number of blocks of rows that are read in place: a power of two, so that threads share evenly."""
     shares = 4
     while m > shares * HIGHEST:
         shares *= 2
@@ -222,23 +223,23 @@ def _shares(m: int) -> int:
 
 
 def _packed_tile(n: int, bits: int, target: Target) -> tuple[int, int]:
-    """Rows and columns of a tile, whose left operand is packed."""
+    """Rows and columns of a tile whose left operand is packed."""
     rows, columns = target.tile_of(bits)
     return rows, min(columns, _up(n, target.lanes(bits)))
 
 
 def _tile(m: int, n: int, bits: int, target: Target) -> tuple[int, int]:
-    """Rows and columns of a tile with as many sums as registers hold: of some the one that exceeds an `m x n` product least."""
+    """Rows and columns of a tile with as many sums as registers hold; of such shapes, that with least padding."""
     rows, columns = _packed_tile(n, bits, target)
     wide = 4 * target.lanes(bits)
     low = rows * columns // wide
-    if columns < wide <= n and 4 * low + 4 + 1 <= target.vector_registers and low > 1:  # sums, columns, the number of a row
+    if columns < wide <= n and 4 * low + 4 + 1 <= target.vector_registers and low > 1:  # sums, columns, one number
         return min((rows, columns), (low, wide), key=lambda tile: _up(m, tile[0]) * _up(n, tile[1]))
     return rows, columns
 
 
 def _terms_at_once(sums: int) -> int:
-    """How many terms of so many sums are written out: a power of two."""
+    """How many terms of this many sums are unrolled: a power of two."""
     return min(UNROLLED, 1 << max(1, (WRITTEN_OUT // sums).bit_length() - 1))
 
 
@@ -247,14 +248,14 @@ def _up(size: int, multiple: int) -> int:
 
 
 def _even(size: int, most: int, multiple: int) -> int:
-    """The length of equal parts of a size: multiples, of at most `most`."""
+    """The length of equal parts of a size: a multiple of the step, at most `most`."""
     parts = -(-size // max(multiple, most // multiple * multiple))
     return _up(-(-size // parts), multiple)
 
 
 @dataclass
 class _Names:
-    """The loops of a product at one time of its schedule, inside which the next ones are made."""
+    """The current loops of a product while it is scheduled, inside which the next ones are made."""
 
     jo: str
     io: str
@@ -265,13 +266,13 @@ class _Names:
 
 
 class Blocked:
-    """Takes the steps for one product."""
+    """Applies the primitives for one product."""
 
     def __init__(self, kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take):
         self.kernel, self.product, self.blocks, self.take = kernel, product, blocks, take
         self.lanes = target.lanes(bits_of(product.depth))
         self.on_threads = blocks.on_rows and len(product.band) == 2
-        counted = not self.on_threads or extent(product.rows) is not None  # the sums of all rows stand beside threads
+        counted = not self.on_threads or extent(product.rows) is not None  # outside threads, the sums of all rows are in memory
         self.apart = computes(product) and len(product.band) == 2 and product.sizes[0] >= MANY_ROWS and counted
 
     def run(self) -> None:
@@ -299,7 +300,7 @@ class Blocked:
         take(Vectorize(rest[-1], self.lanes))
 
     def _blocks(self) -> _Names:
-        """Blocks of columns around blocks of rows; the depth in blocks, where it is deep."""
+        """Make blocks of columns around blocks of rows; divide a large depth into blocks."""
         product, blocks, take = self.product, self.blocks, self.take
         rows, columns, k = (name_of(loop) for loop in (product.rows, product.columns, product.depth))
         jo, j = take(Split(columns, blocks.width))
@@ -317,7 +318,7 @@ class Blocked:
         return _Names(jo, io, i, j, k, ko)
 
     def _turn(self, io: str, i: str, k: str) -> None:
-        """A copy of a block of rows of the left operand that runs along the depth: squares that registers transpose."""
+        """Copy a block of rows of the left operand so that it runs along the depth: square tiles transposed in registers."""
         product, take = self.product, self.take
         assert product.left is not None
         buffer = product.left.buffer
@@ -333,7 +334,7 @@ class Blocked:
             take(Vectorize(along, self.lanes))
 
     def _expand_tiles(self, at: _Names, ip: str) -> tuple[str, ...]:
-        """Each tile in memory, for what comes after it; the loops of that."""
+        """Store each tile to memory for the epilogue; returns the loops of the epilogue."""
         rows, columns = self.blocks.rows, self.blocks.columns
         if self.apart:
             beside, outer = (at.jo, (1, 1, 1)) if self.on_threads else (at.io, (1, 1))
@@ -341,7 +342,7 @@ class Blocked:
         return self.take(Expand(at.k, ip, (rows, columns), "stack"))
 
     def _sums(self, at: _Names) -> tuple[str, ...]:
-        """Sums in memory, from block to block of the depth; the loops of what comes after them."""
+        """Keep the sums in memory from block to block of the depth; returns the loops of the epilogue."""
         blocks, take = self.blocks, self.take
         assert at.ko is not None
         beside, outer = (at.jo, (1,)) if self.apart and self.on_threads else (at.io, ())
@@ -357,7 +358,7 @@ class Blocked:
         return rest
 
     def _tiles(self, at: _Names) -> tuple[str, str, str, str]:
-        """Tiles of columns around tiles of rows, and the loops in a tile."""
+        """Make tiles of columns around tiles of rows, and the loops in a tile."""
         take = self.take
         jp, j = take(Split(at.j, self.blocks.columns))
         ip, i = take(Split(at.i, self.blocks.rows))
@@ -366,7 +367,7 @@ class Blocked:
         return jp, ip, i, j
 
     def _pack(self, at: _Names, jp: str, ip: str, i: str, j: str) -> None:
-        """Both operands in the order in which the tiles read them."""
+        """Pack both operands in the order in which the tiles read them."""
         product = self.product
         assert product.left is not None and product.right is not None
         if at.ko is not None and not self.blocks.on_rows:
@@ -383,9 +384,9 @@ class Blocked:
             compute_prologue_at(self.kernel, product.left.buffer, at.ko or at.io, self.lanes, self.take)
 
     def _pack_operand(self, buffer: SSAValue, at: str, order: tuple[str, ...], size: int, times: int) -> None:
-        """Copy what a loop's body reads of an operand into panels of `size`; rows that run along the depth are transposed.
+        """Pack the elements of an operand that a loop's body reads into panels of `size`; rows along the depth are transposed.
 
-        What computes the operand is computed there, where each element is copied `times`.
+        A prologue of the operand is computed there; each element is copied `times`.
         """
         k, inside = order[-2:]
         load = next(op for op in loops(self.kernel)[k].body.block.ops if isinstance(op, LoadOp) and op.buffer is buffer)
@@ -399,12 +400,12 @@ class Blocked:
         while size % lanes:
             lanes //= 2
         panels, deep, across = copies[-3:]
-        if along_depth and size > lanes:  # squares that registers transpose, one after the other along the depth
+        if along_depth and size > lanes:  # square tiles transposed in registers, one after the other along the depth
             if zeros:
                 deep = self.take(Fission(deep, across))[0]
             group, across = self.take(Split(across, lanes))
             self.take(Reorder((group, deep, across)))
-        if not along_depth:  # row by row, through all panels
+        if not along_depth:  # row by row, across all panels
             self.take(Reorder((deep, panels)))
             self.take(Parallelize(deep))
             attempt(Prefetch(source, deep, AHEAD), self.take)
@@ -416,12 +417,12 @@ class Blocked:
             self.take(Vectorize(name, self.lanes))
 
     def _fill(self, name: str, size: int, clamp: tuple[str, ...] = ()) -> None:
-        """Let a loop run over all of its tile, where the last one is not full; of some buffers it may read the end again."""
+        """Pad a loop to its full tile where the last one is partial; of some buffers it may read the last elements again."""
         loop = loops(self.kernel)[name]
         if loop.trip_count() != size:
             self.take(Pad(name, size, clamp))
 
 
 def block_product(kernel: KernelOp, product: Product, blocks: Blocks, target: Target, take: Take) -> None:
-    """Take the steps of a blocked product."""
+    """Apply the primitives of a blocked product."""
     Blocked(kernel, product, blocks, target, take).run()

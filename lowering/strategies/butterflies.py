@@ -1,8 +1,8 @@
-"""The passes of a Fourier transform: long straight code over many streams, and the transposes between them.
+"""The passes of a Fourier transform: long straight-line code over many streams, and the transposes between them.
 
-The body of such a loop reads and writes dozens of elements, all along memory, and keeps what is between in registers. On
-vectors of one register each there are barely enough of them, so none of its loops gets more lanes than that. What stands
-beside, nests that read across what they write, is tiled as everywhere (`transposes.py`).
+The body of such a loop reads and writes dozens of contiguous elements, and keeps the intermediate values in registers. With
+vectors of one register each there are barely enough of them, so no loop gets more lanes than that. Nests beside the passes
+whose loads are strided where their stores are contiguous are tiled as everywhere (`transposes.py`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .base import Take, attempt, is_scalar
 from .transposes import Transpose, find_transpose, tile_transpose
 
 _LEAST_STREAMS = 8
-"""Stores of the body of a pass at least: of four complex numbers."""
+"""Least number of stores in the body of a pass: four complex numbers."""
 
 
 def schedule_butterflies(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Vectors for the passes of a kernel, tiles for the transposes between them."""
+    """Vectorize the passes of a kernel, and tile the transposes between them."""
     passes = [loop for loop in ops_in(kernel, ForOp) if _is_pass(loop)]
     for loop in passes:
         along = max([loop, *_outside(loop)], key=_streams)
@@ -36,20 +36,20 @@ def schedule_butterflies(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _is_pass(loop: ForOp) -> bool:
-    """Whether the body of a loop is straight code that stores to many places."""
+    """Whether the body of a loop is straight-line code with many stores."""
     if loop.kind.data != "parallel" or any([op.regions for op in loop.body.block.ops]):
         return False
     return sum([isinstance(op, StoreOp) for op in loop.body.block.ops]) >= _LEAST_STREAMS
 
 
 def _outside(loop: ForOp) -> list[ForOp]:
-    """The parallel loop around a pass that holds no other one."""
+    """The innermost parallel loop around a pass."""
     outer = around(loop)[-1:]
     return [one for one in outer if one.kind.data == "parallel" and len(ops_in(one.body.block, ForOp, AllocOp)) == 1]
 
 
 def _streams(loop: ForOp) -> int:
-    """How many accesses in a loop go along memory with it, to the next element or to the next pair."""
+    """The number of accesses in a loop that are contiguous along it, to the next element or to the next pair."""
     return sum(_is_near(op, loop) for op in ops_in(loop, LoadOp, StoreOp))
 
 
@@ -62,6 +62,6 @@ def _is_near(op: LoadOp | StoreOp, loop: ForOp) -> bool:
 
 
 def _next_transpose(kernel: KernelOp, target: Target) -> Transpose | None:
-    """The first nest without vectors, inside of other loops, that reads across what it writes."""
+    """The first nest without vectors, inside other loops, whose loads are strided where its stores are contiguous."""
     nests = (loop for loop in ops_in(kernel, ForOp) if is_scalar(loop) and around(loop))
     return next((found for loop in nests if (found := find_transpose(kernel, loop, target)) is not None), None)

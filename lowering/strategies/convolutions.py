@@ -1,13 +1,13 @@
-"""Convolutions with features first, and Winograd's: products in caches get register tiles.
+"""Convolutions with features first, direct and by Winograd's algorithm: register tiles for products in caches.
 
     sums[o, p] = sum over i, k of filters[o, i, k] * image[i, p + k]        for all features o and points p
     out[o, r, q] = sums[o, r * pitch + q]                                   for all o, rows r, columns q
 
 The loop form (`dialects/graph/conv_loops.py`) has copied the image so that neighbouring points read neighbouring elements.
-Blocks of rows, and of features where there are too few of those for threads, compute their sums at a time (`loop-compute-at`),
-in a part of the second-level cache. Of a deep image the sums of a few features are added to those of the features before
-(`loop-demote`). The loops over a window go on from one another's sum, and the innermost one is unrolled, so that a tile stays
-in registers.
+Blocks of rows, and blocks of features where the rows are too few for all threads, compute their sums together
+(`loop-compute-at`) in a part of the second-level cache. For a deep image the sums over a few features are added to those over
+the features before (`loop-demote`). The loops over a window continue one another's sum, and the innermost one is unrolled, so
+that a tile stays in registers.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from .base import Take, attempt, copies, inside
 from .block_product import BlockProduct, find_block_product, registers_of, tile_block_product
 
 UNROLLED = 8
-"""Elements of a window along its last dim, of all sums, that are written out one by one; more are a loop."""
+"""Largest window along its last dim, in elements of all sums, that is unrolled; a larger one is a loop."""
 
 WINDOW = 9
-"""Elements of a window of several stride phases that is written out."""
+"""Largest window of several stride phases that is unrolled, in elements."""
 
 DEEPEST = 32
-"""Features of an image whose products are summed at a time: each stands in pages of its own, and rounding errors stay small.
-Half or twice as many take up to a fifth longer."""
+"""Features of an image whose products are summed in one pass: each feature is in different pages, and rounding errors stay
+small. Half or twice as many take up to a fifth longer."""
 
 LEAST_CHUNK = 32
-"""Features of the result that are worth a block of their own: each reads the image once."""
+"""Result features that are worth a block: each block reads the image once."""
 
 RAGGED = 1.05
-"""How much longer blocks of rows of one size may take than those that leave a rest, which is written again."""
+"""Largest ratio of the times of equal blocks of rows and of blocks with a remainder, which needs code of its own."""
 
 
 def schedule_points(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Cut points into blocks, whose sums are kept in local buffers, and tile the products."""
+    """Cut points into blocks whose sums are kept in local buffers, and tile the products."""
     if not _all_points(kernel):
         return
     for points, _ in _all_points(kernel):
@@ -74,9 +74,9 @@ def schedule_convolutions(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _sum_at_once(sums: list[ForOp], take: Take) -> None:
-    """Let loops over a window go on from one another's sum, and write the innermost ones out where they are short.
+    """Let loops over a window continue one another's sum, and unroll the innermost ones where they are short.
 
-    Where one loop has several inside, for the stride phases, all of these if the whole window is small.
+    Where one loop contains several, for the stride phases, all of these are unrolled if the whole window is small.
     """
     innermost = [loop for loop in sums if not ops_in(loop.body.block, ForOp)]
     inside = [loop for loop in sums if any(loop in ops_in(other.body.block, ForOp) for other in sums)]
@@ -108,8 +108,8 @@ class Points:
     """Sums in a local buffer that the loops over features, rows and columns of a result read.
 
     Attributes:
-        pitch: from the sum of a point to that in the next row.
-        width: points of a row.
+        pitch: the distance from the sum of a point to that of the same point in the next row.
+        width: the points in a row.
     """
 
     sums: AllocOp
@@ -120,20 +120,20 @@ class Points:
 
     @property
     def filters(self) -> int:
-        """Features of the result."""
+        """The number of result features."""
         return self.features.trip_count() or 1
 
     @property
     def around(self) -> int:
-        """How often there are so many points and features."""
+        """The number of blocks of this many points and features."""
         return prod(loop.trip_count() or 1 for loop in around(self.features))
 
     def columns(self, rows: int) -> int:
-        """Sums of some rows."""
+        """The sums of some rows."""
         return (rows - 1) * self.pitch + self.width
 
     def rows_of_block(self, target: Target) -> int:
-        """As many that registers are full, few threads get as much, and sums stay in a quarter of the second-level cache."""
+        """Points that fill the registers, divide evenly among threads and keep the sums in a quarter of L2."""
         bits = width_of(element_of(self.sums.buffer))
         count = self.rows.trip_count() or 1
         most = max(1, target.l2_bytes // 4 // (self.filters * self.pitch * bits // 8))
@@ -149,7 +149,7 @@ class Points:
         return min(range(1, min(count, most) + 1), key=cycles)
 
     def filters_of_block(self, blocks: int) -> int:
-        """All, where there are blocks of points enough for threads."""
+        """All features, where there are enough blocks of points for threads."""
         regions = self.around * blocks
         if is_even(regions) or self.filters < 2 * LEAST_CHUNK:
             return self.filters
@@ -158,7 +158,7 @@ class Points:
 
 
 def find_points(product: BlockProduct) -> Points | None:
-    """The points whose sums a product is, if these are read once, row after row."""
+    """The points whose sums a product computes, if these are read once, row after row."""
     (store,) = [op for op in statements(product.columns.body.block) if isinstance(op, StoreOp)]
     loads = [use.operation for use in store.buffer.uses if isinstance(use.operation, LoadOp)]
     if not isinstance(store.buffer.owner, AllocOp) or len(loads) != 1 or product.depth.monoid is None:
@@ -204,7 +204,7 @@ def _block(kernel: KernelOp, points: Points, target: Target, take: Take) -> None
 
 
 def _peeled(kernel: KernelOp, nest: tuple[int, str, str], left: int, take: Take) -> list[tuple[int, str, str]]:
-    """Two nests, each its number of iterations, its loop and one inside: the last iterations have loops of their own."""
+    """Two nests, each as (number of iterations, outer loop, inner loop): the second has the last iterations."""
     count, loop, inner = nest
     originals = inside(kernel, loop)
     _, rest = take(Peel(loop, -left))
@@ -212,12 +212,12 @@ def _peeled(kernel: KernelOp, nest: tuple[int, str, str], left: int, take: Take)
 
 
 def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take: Take) -> None:
-    """Add the products of a few features of an image to the sums in memory, then those of the next ones."""
+    """Add the products of a few features of an image to the sums in memory, then those of the next features."""
     features = name_of(product.depth)
     sums = reductions_in(product.depth)
     phases = [name_of(loop) for loop in sums if any(loop.index in (*x.lower_operands, *x.upper_operands) for x in sums)]
     depth = product.depth.trip_count() or 0
-    if features in phases:  # of a single feature there is no loop
+    if features in phases:  # a single feature has no loop
         return
     if depth <= DEEPEST:
         if phases:
@@ -231,7 +231,7 @@ def _sum_in_parts(kernel: KernelOp, points: Points, product: BlockProduct, take:
 
 
 def sum_by_parts(part: str, nest: Sequence[str], sums: str, take: Take) -> None:
-    """Let a loop over parts of a sum run around the nest that it stands in, which adds to the sums in memory."""
+    """Move a loop over parts of a sum around the nest that it stands in, which then accumulates in memory."""
     take(Demote(part))
     start, rest = sums, list[str]()
     for loop in reversed(nest):
@@ -241,6 +241,6 @@ def sum_by_parts(part: str, nest: Sequence[str], sums: str, take: Take) -> None:
 
 
 def _part(size: int, most: int) -> int:
-    """The length of parts of a size, at most `most`: an even one, if it is not much shorter."""
+    """The length of parts of a size, at most `most`: equal parts, if they are not much shorter."""
     even = max(n for n in range(1, min(size, most) + 1) if size % n == 0)
     return even if 2 * even > most else -(-size // -(-size // most))

@@ -3,11 +3,11 @@
     padded[n, c, h, w] = x[n, c, h - 1, w - 1] or the neutral element        for all n, c, h, w
     out[n, c, p, q] = max over k, l of padded[n, c, p * 2 + k, q * 2 + l]    for all n, c, p, q
 
-What windows read is copied for one `n, c` at a time, so that it is in a cache, and without conditions: loops of their own write
-the padding. Windows `stride` apart read neighbouring elements if the copy has a row for each residue of `w`. Where there is no
-padding and nothing to gain from such rows, windows read the operand in place.
+The elements under the windows are copied for one `n, c` at a time, so that they are in a cache, and without conditions:
+separate loops write the padding. Windows with a stride read neighbouring elements if the copy has a row for each residue of
+`w`. Where there is no padding and nothing to gain from such rows, windows read the operand in place.
 
-Where all features of a point are multiplied with filters, the points of a row and the features of the result are the rows and
+Where all features of a point are multiplied by filters, the points of a row and the features of the result are the rows and
 columns of a register tile.
 """
 
@@ -39,7 +39,7 @@ from .block_product import BlockProduct, tile_block_product
 from .lanes import can_widen
 
 UNROLLED = 25
-"""Elements of a window that are written out one by one; larger windows are loops."""
+"""Largest window that is unrolled, in elements; larger windows are loops."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Windows:
 
     @property
     def at(self) -> list[Affine]:
-        """What a window reads."""
+        """The load of the windows."""
         return subscripts(self.load)
 
     @property
     def still(self) -> ForOp | None:
-        """The innermost of the outer loops that windows do not slide along: an iteration reads a part of its own."""
+        """The innermost of the outer loops that windows do not slide along: each of its iterations reads separate elements."""
         found, plain = None, {form.value for form in self.at}
         for loop in self.points:
             if loop.index not in plain or loop.kind.data != "parallel":
@@ -78,12 +78,12 @@ class Windows:
 
     @property
     def is_copy(self) -> bool:
-        """Whether the buffer holds elements of an operand as they are, without padding."""
+        """Whether the buffer is a plain copy of an operand, without padding."""
         return isinstance(self.store.value.owner, LoadOp)
 
 
 def find_windows(alloc: AllocOp) -> Windows | None:
-    """How windows read a buffer, if they do."""
+    """How windows read a buffer, if windows read it."""
     users = [use.operation for use in alloc.buffer.uses]
     stores, loads = [op for op in users if isinstance(op, StoreOp)], [op for op in users if isinstance(op, LoadOp)]
     if len(stores) != 1 or len(loads) != 1 or len(users) != 2 or loads[0].lanes != 1:
@@ -100,11 +100,11 @@ def find_windows(alloc: AllocOp) -> Windows | None:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that the last dim of a buffer becomes: one for each residue by `stride`.
+    """The rows into which the last dim of a buffer is divided: one for each residue modulo `stride`.
 
     Attributes:
         tap: the loop over the elements of a window along it.
-        ways: after so many elements of a window the residues come again.
+        ways: the number of window elements after which the residues repeat.
     """
 
     stride: int
@@ -113,7 +113,7 @@ class Rows:
 
 
 def find_rows(windows: Windows) -> Rows | None:
-    """The rows that neighbouring windows read, if they overlap along the last dim and read elements `stride` apart."""
+    """The rows that neighbouring windows read, if they overlap along the last dim and read with a stride."""
     terms = windows.at[-1].terms
     strides = [terms[loop.index] for loop in windows.points if loop.index in terms]
     taps = [loop for loop in windows.taps if loop.index in terms]
@@ -126,7 +126,7 @@ def find_rows(windows: Windows) -> Rows | None:
 
 
 def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Copy what windows read, without conditions and in rows of neighbours, and write their elements out."""
+    """Copy the elements under windows, without conditions and in rows of neighbours, and unroll the windows."""
     found = [w for op in kernel.body.block.ops if isinstance(op, AllocOp) and (w := find_windows(op)) is not None]
     if not found:
         return
@@ -150,7 +150,7 @@ def schedule_windows(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def find_product(windows: Windows) -> BlockProduct | None:
-    """The product of points along a row with filters whose features lie side by side, if windows are summed as one."""
+    """The product of the points along a row with filters whose features are contiguous, if windows are summed as one."""
     *outer, columns = windows.points
     depth = windows.taps[-1]
     loads = [op for op in statements(depth.body.block) if isinstance(op, LoadOp) and op is not windows.load]
@@ -161,10 +161,10 @@ def find_product(windows: Windows) -> BlockProduct | None:
 
 
 def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
-    """Make vectors of neighbouring windows: several registers, which do not wait for each other, more if windows are loops."""
+    """Vectorize neighbouring windows: several independent registers, more of them if windows are loops."""
     native, trips = target.lanes(stored_bits(point)), point.trip_count() or 0
     lanes = native * (2 if unrolled else 4)
-    if unrolled and 0 < trips % lanes <= native:  # the last vector would be half empty
+    if unrolled and 0 < trips % lanes <= native:  # otherwise the last vector would be half empty
         lanes = native
     while lanes // 2 >= trips:
         lanes //= 2
@@ -173,7 +173,7 @@ def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
 
 
 def _schedule_copy(windows: Windows, take: Take) -> list[str]:
-    """Schedule what writes the buffer, and how it lies in memory; the names of the loops over the elements of a window."""
+    """Schedule the producer of the buffer and its layout; returns the names of the loops over the elements of a window."""
     name, rows = windows.name, find_rows(windows)
     taps = [name_of(loop) for loop in windows.taps]
     if windows.is_copy and rows is None and attempt(Inline(name), take) is not None:

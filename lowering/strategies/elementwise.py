@@ -1,13 +1,12 @@
 """Nests of parallel loops alone, as of elementwise functions and broadcasts: vectors inside, blocks for threads outside.
 
-A loop cannot be both vectors and threads: where the outermost loop is the one that vectors take, or is too short for threads,
-the longest loop is split into blocks, which move outside.
+A loop cannot be both vectorized and shared by threads: where the outermost loop is the vectorized one, or is too short for
+threads, the longest loop is split into blocks, which move outside.
 
     for parallel %i = 0 to 1000000            for parallel %io = 0 to 1000000 step 4000
                                                 for vector %ii = 0 to 4000 step 16
 
-Rows that are only put into another order are read in the order in which they lie: what is read ahead of time is then of use,
-and stores need not wait.
+Nests that only permute whole rows read them in memory order: hardware prefetching is then effective, and stores need not wait.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from .base import Take
 from .lanes import cheapest
 
 _BLOCK = 256
-"""Vectors of a block: some pages of memory, which are read in their order."""
+"""Vectors in a block: a few pages of memory, read in order."""
 _WORTH_OPS = 3 * WORTH_OPS
-"""Operations of scalars, not yet of vectors, below which a loop is left as it is."""
+"""Least number of scalar operations; a smaller loop is left alone."""
 
 
 def find_band(nest: ForOp) -> list[ForOp] | None:
-    """The loops of a perfect nest of parallel loops, outermost first, or None; those inside of known size."""
+    """The loops of a perfect nest of parallel loops, outermost first, or None; inner extents are static."""
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:
         band.append(following)
@@ -50,7 +49,7 @@ def find_band(nest: ForOp) -> list[ForOp] | None:
 
 
 def schedule_elementwise(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Give threads to a nest of parallel loops that has work for them but no outermost loop they could share."""
+    """Share a nest of parallel loops among threads where it has enough work but no outermost loop to share."""
     band = find_band(nest)
     if band is None or not any(worth_threads(loop, _WORTH_OPS) for loop in band):
         return
@@ -64,7 +63,7 @@ def schedule_elementwise(kernel: KernelOp, nest: ForOp, target: Target, take: Ta
 
 
 def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
-    """The loops in the order of the one load that moves with all of them, if that is another order, of whole rows."""
+    """The loops in the order of the one load that moves with all of them, if it differs and its rows are whole."""
     loads = [op for op in statements(band[-1].body.block) if isinstance(op, LoadOp) and len(op.indices) == len(band)]
     moves = [[lane_stride(op, loop.index) for loop in band] for op in loads]
     if len(loads) != 1 or any(move is None or move[1] != 1 for move in moves[0]):
@@ -76,10 +75,10 @@ def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
 
 
 def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
-    """Vectors of a loop, and the longest loop outermost, in blocks where it is that one: unless threads can share the first."""
+    """Vectorize a loop; unless threads can share the first, move the longest loop outermost, in blocks if both are one."""
     trips = {loop: expected_trips(loop) for loop in band}
     work = prod(trips.values()) * work_of(band[-1].body.block) / LANES_AT_ONCE
-    outside = band[: band.index(vector)]  # which are divided among threads together
+    outside = band[: band.index(vector)]  # these are divided among threads together
     if outside and prod(trips[loop] for loop in outside) >= wanted(work):
         return
     longest = max(band, key=lambda loop: trips[loop] // lanes if loop is vector else trips[loop])
@@ -99,6 +98,6 @@ def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
 
 
 def _vectors(count: int, blocks: int) -> int:
-    """How many vectors a block has: a number that divides all of them, if there is a good one, so that nothing is left over."""
+    """The number of vectors in a block: a divisor of all of them, if there is a good one, to leave no remainder."""
     good = [size for size in range(_BLOCK // 4, _BLOCK * 4) if count % size == 0 and count // size >= blocks]
     return min(good, key=lambda size: abs(size - _BLOCK), default=min(_BLOCK, max(1, count // blocks)))

@@ -1,10 +1,10 @@
-"""Places that data gives, and running sums: what is contiguous inside becomes vectors, rows along which a sum runs interleave.
+"""Indirect accesses (gather, scatter) and running sums: contiguous inner loops become vectors, rows of running sums interleave.
 
-* Rows that are gathered or scattered: the loop along a row becomes vectors, around a sum over rows as well (an embedding bag
-  keeps a row of sums in registers, and two bags take turns). Rows stay in their order, or go to threads, as they are written.
-  Those of some iterations on are prefetched (`rows_ahead`): no processor can guess them. Large results use non-temporal stores
-  (`streams`).
-* A value carried along memory waits for itself, element by element: several rows are interleaved, each in its own order.
+* Rows that are gathered or scattered: the loop along a row is vectorized, also around a sum over rows (an embedding bag keeps a
+  row of sums in registers, and two bags are interleaved). Rows stay in their order, or go to threads, as they are written. The
+  rows of some iterations ahead are prefetched (`rows_ahead`): no processor can predict them. Large results use non-temporal
+  stores (`streams`).
+* A value carried along memory makes each element depend on the previous one: several rows are interleaved, each in its order.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from ..schedule.vectorize import Vectorize
 from .base import Take, attempt, is_scalar
 
 _REGISTERS = 4
-"""Vector registers that one row takes at most."""
+"""Most vector registers for one row."""
 _BAGS = 2
-"""Sums over rows at places of their own that take turns."""
+"""Sums over gathered rows that are interleaved."""
 _AHEAD = 16
-"""Rows that are asked for before they are read: about what memory delivers while it is waited for."""
+"""Rows prefetched before they are read: about as many as memory delivers during its latency."""
 _ROWS = 8
 """Rows that are interleaved: more than the latency of an addition in instructions."""
 
 
 def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Schedule a nest that goes through data to its places, or carries values along memory."""
+    """Schedule a nest with indirect accesses, or with values carried along memory."""
     if not is_scalar(nest):
         return
     if any(_at_data(op) for op in ops_in(nest, LoadOp, StoreOp)):
         for name in [name_of(op) for op in ops_in(nest, ForOp) if _is_row(op)]:
-            row = loops(kernel).get(name)  # a step may have rewritten it with one before
+            row = loops(kernel).get(name)  # a primitive may have rewritten it with an earlier nest
             if row is not None and _is_row(row) and (lanes := _lanes(row, target)) >= 2:
                 attempt(Vectorize(name, lanes), take)
         if (bags := _bags(nest)) is not None:
@@ -54,7 +54,7 @@ def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) 
 
 
 def schedule_streams(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Let results whose rows are copied from places that data gives go past the caches, if they are or may be large."""
+    """Use non-temporal stores for results whose rows are copied through gather indices, if they are or may be large."""
     if not any(map(_at_data, ops_in(kernel, LoadOp))):
         return
     gathers = [loop for loop in ops_in(kernel, ForOp) if any(map(_at_data, ops_in(loop, LoadOp)))]
@@ -64,11 +64,11 @@ def schedule_streams(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def schedule_rows_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Put hints where rows are read at places that data gives, of arrays that the first-level cache does not hold."""
+    """Prefetch rows that are read through gather indices, of arrays that the first-level cache does not hold."""
     found: dict[tuple[str, str, str], int] = {}
     beside: dict[tuple[str, str], None] = {}
     for read in [op for op in ops_in(kernel, LoadOp) if _is_far(op, target)]:
-        # a place moves with the loops that its indices are read along; the innermost one goes from row to row
+        # an access moves with the loops along which its indices are read; the innermost one goes from row to row
         moving = [loop for loop in around(read) if any(v in varying_values(loop) for v in _data_in(read))]
         if moving:
             outer = name_of(moving[-2]) if len(moving) > 1 else ""
@@ -84,9 +84,9 @@ def schedule_rows_ahead(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _rows_in_order(loop: ForOp) -> list[str]:
-    """The arguments of which each iteration reads the row that follows.
+    """The arguments of which each iteration reads the next row.
 
-    Processors read such rows ahead on their own, but not while they wait for others at places that they cannot guess.
+    Hardware prefetches such rows, but not while it waits for gathered rows, which it cannot predict.
     """
     written = {op.buffer for op in ops_in(loop, StoreOp)}
     return [
@@ -104,7 +104,7 @@ def _rows_in_order(loop: ForOp) -> list[str]:
 
 
 def _is_long(store: StoreOp, target: Target) -> bool:
-    """Whether a store is of a part of a result that is written once and that no cache would hold, as far as is known."""
+    """Whether a store writes a part of a result once, and no cache would hold the result, as far as is known."""
     type = store.buffer.type
     assert isinstance(type, MemRefType)
     bits = _bits(store.value)
@@ -116,7 +116,7 @@ def _is_long(store: StoreOp, target: Target) -> bool:
 
 
 def _is_far(read: LoadOp, target: Target) -> bool:
-    """Whether a read is of a line or more, at a place that data gives, of an argument that is or may be large."""
+    """Whether a load reads at least a cache line through a gather index, from an argument that is or may be large."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
     if not _at_data(read) or not isinstance(read.buffer, BlockArgument):
@@ -127,12 +127,12 @@ def _is_far(read: LoadOp, target: Target) -> bool:
 
 
 def _data_in(read: LoadOp) -> list[SSAValue]:
-    """The parts of a place that are computed from loaded values."""
+    """The subscripts of an access that are computed from loaded values."""
     return [value for value in read.indices if type(value) is OpResult]
 
 
 def _bags(nest: ForOp) -> ForOp | None:
-    """The loop over bags of rows: parallel, and each iteration sums up rows at places of its own."""
+    """The loop over bags of rows: parallel, and each iteration sums its own gathered rows."""
     inside = [op for op in ops_in(nest, ForOp) if op is not nest]
     sums = [op for op in inside if op.kind.data == "reduce" and op.results]
     if nest.kind.data != "parallel" or (nest.trip_count() or 0) < _BAGS or len(sums) != 1 or len(inside) != 2:
@@ -141,12 +141,12 @@ def _bags(nest: ForOp) -> ForOp | None:
 
 
 def _at_data(op: LoadOp | StoreOp) -> bool:
-    """Whether an access is at a place that is computed from loaded values."""
+    """Whether a subscript of an access is computed from loaded values."""
     return any(type(value) is OpResult for value in op.indices)
 
 
 def _is_row(loop: ForOp) -> bool:
-    """Whether a parallel loop runs along memory, at places that do not change with it."""
+    """Whether a parallel loop runs along memory, with accesses whose gather indices are invariant in it."""
     if loop.kind.data != "parallel" or loop.trip_count() is None or loop.step.value.data != 1:
         return False
     inside = [op for op in ops_in(loop, ForOp) if op is not loop]
@@ -168,7 +168,7 @@ def _along_memory(op: LoadOp | StoreOp, index: SSAValue) -> bool:
 
 
 def _lanes(loop: ForOp, target: Target) -> int:
-    """Lanes for a whole row, as far as registers go; a power of two."""
+    """Lanes for a whole row, as far as registers allow; a power of two."""
     bits = [_bits(op.value) for op in ops_in(loop, StoreOp)]
     bits += [_bits(value) for op in ops_in(loop, ForOp) for value in op.results]
     if not bits:
@@ -185,13 +185,13 @@ def _bits(value: SSAValue) -> int:
 
 
 def _loop_inside(loop: ForOp) -> ForOp | None:
-    """The one loop right inside of another, if nothing else is there to run."""
+    """The only loop directly inside another, if nothing else there has to run."""
     inside = statements(loop.body.block)
     return inside[0] if len(inside) == 1 and isinstance(inside[0], ForOp) else None
 
 
 def _running_rows(nest: ForOp) -> ForOp | None:
-    """The loop over rows right around a loop that carries one value along memory, element after element."""
+    """The loop over rows directly around a loop that carries one value along memory, element by element."""
     rows = nest
     while (inner := _loop_inside(rows)) is not None and inner.kind.data == "parallel":
         rows = inner

@@ -1,6 +1,6 @@
-"""Loops that no other strategy took become vectors where the cost model says that it gains.
+"""Loops left over by other strategies are vectorized where the cost model predicts a gain.
 
-The loops say themselves that their iterations are independent or that their terms may be added in any order.
+Their kinds declare that their iterations are independent or that their terms may be added in any order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .base import Take
 
 
 def plan_lanes(nest: ForOp, target: Target) -> list[Vectorize]:
-    """The steps that widen the loops of a nest that are cheapest to run on vectors."""
+    """The primitives that vectorize the loops of a nest at the least cost."""
     return [Vectorize(name_of(loop), lanes) for loop, lanes in cheapest(nest, target).widened]
 
 
@@ -32,15 +32,15 @@ def schedule_lanes(plan: list[Vectorize], take: Take) -> None:
 
 @kept
 def cheapest(nest: ForOp, target: Target) -> Plan:
-    """The cheapest way to run a nest, by loops that can be widened."""
+    """The cheapest vectorization of a nest, over the loops that can be widened."""
     if not any(map(can_widen, ops_in(nest, ForOp))):
-        return Plan(0.0, [])  # one way alone, whatever it costs
+        return Plan(0.0, [])  # a single alternative, whatever it costs
     return Costs(target, can_widen).plan(nest)
 
 
 @kept
 def can_widen(loop: ForOp) -> bool:
-    """Whether a loop may be widened by its kind and its bounds, and what is in it is worth widening whatever data says."""
+    """Whether a loop may be widened by its kind and its bounds, and its body is worth widening for any data."""
     declared = loop.kind.data in ("parallel", "reduce") and loop.step.value.data == 1 and loop.constant_bounds() is not None
     if not declared or (loop.trip_count() or 0) < 2:
         return False
@@ -51,7 +51,7 @@ def can_widen(loop: ForOp) -> bool:
 
 
 def _is_regular(op: Operation, loop: ForOp, varying: set[SSAValue]) -> bool:
-    """Whether an op has a vector form without gathers, conditions and lanes of different lengths."""
+    """Whether an op has a vector form without gathers, conditions and lanes of different trip counts."""
     if isinstance(op, LoadOp | StoreOp):
         stride = lane_stride(op, loop.index)
         if stride is None or (isinstance(op, StoreOp) and stride[1] == 0):

@@ -1,12 +1,12 @@
-"""Nests that sum over products of rows and columns, as they are written by hand: which loops make a register tile.
+"""Handwritten nests that sum over products of rows and columns: which loops make a register tile.
 
-    for seq %i:                                        rows: threads, and some at once
+    for seq %i:                                        rows: threads, and some jammed
       for seq %j:                                      columns: vectors
         for seq %k:                                    the sum, in the order of %k
           %C[%i, %j] = %C[%i, %j] + %A[%i, %k] * %B[%k, %j]
 
-What rows read that does not change with them (`%B`) is loaded once for all that run at once. Where it is at places that data
-gives for each row, few rows run at once: enough to have something to do while one waits.
+Operands that are invariant in the rows (`%B`) are loaded once for all jammed rows. Where the operand is gathered for each row,
+few rows are jammed: enough to overlap their latencies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..analysis.nests import buffer_name, holds, name_of, only_loop_in, ops_in, 
 from ..costs import Costs, widest
 
 _ROWS_AT_PLACES = 2
-"""Rows that run at once without anything in common."""
+"""Rows that are jammed without any shared operand."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Tile:
     """A register tile of a nest whose outermost loop runs over rows.
 
     Attributes:
-        columns: the loop that becomes vectors, next to that of the rows.
-        sum: the outermost loop inside that of the columns.
-        kept: the buffers with elements that the sum updates in memory.
-        rows: how many run at once.
-        lanes: how many columns do.
+        columns: the loop that becomes vectors, next to the loop over the rows.
+        sum: the outermost loop inside the loop over the columns.
+        kept: the buffers whose elements the sum updates in memory.
+        rows: the number of rows at once.
+        lanes: the number of columns in a vector.
     """
 
     columns: str

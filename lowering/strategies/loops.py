@@ -1,17 +1,17 @@
-"""Kernels written as loops: vectors of neighbours that are independent, threads for the outermost loop that is.
+"""Kernels written as loops: vectors of independent neighbours, threads for the outermost independent loop.
 
-Sizes may be symbols and loops `seq`: a loop is only taken where the dependence analysis proves that its iterations are
-independent, and stays as it is written where they are not or cannot be seen to be. In each nest, from the outside in,
+Sizes may be symbols and loops `seq`: a loop is only transformed where the dependence analysis proves that its iterations are
+independent, and stays as it is written otherwise. In each nest, from the outside in,
 
-* the first loop whose iterations are independent gets threads: one further inside is moved there where the loops in between
-  allow it (a product written with its sum outside), loops around it stay (the steps in time of a stencil);
+* the first loop whose iterations are independent gets threads: an inner one is moved there where the loops in between allow it
+  (a product written with its sum outside), loops around it stay (the time steps of a stencil);
 * sweeps over a grid that follow one another run in strips of rows (`sweeps.py`);
-* inside of it, the loops that cost least on vectors become vectors (`lowering/costs.py`);
-* where rows read the same elements to sum them up, several rows run at once and keep their sums in registers (`loop_tiles.py`);
-* rows at places that data gives are asked for ahead of time (`indexed.py`).
+* inside it, the loops that cost least on vectors become vectors (`lowering/costs.py`);
+* where rows read the same elements to sum them up, several rows are jammed and keep their sums in registers (`loop_tiles.py`);
+* gathered rows are prefetched (`indexed.py`).
 
 Sums of floats keep their order: a loop that carries one is not widened, the loop around it is. So results are those of the
-kernel as it is written, bit for bit.
+kernel as written, bit for bit.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from .loop_tiles import Tile, find_tile
 from .sweeps import take_sweeps
 
 _MOST_PAIRS = 48
-"""Pairs of accesses whose dependence may be asked for one loop, at about 0.3 ms each."""
+"""Most pairs of accesses that are tested for dependences of one loop, at about 0.3 ms each."""
 _FEW = 8
-"""A loop of fewer iterations has too little for threads to share."""
+"""Least number of iterations for threads to share."""
 _PART_BITS = 1024
-"""Of a row, what a thread takes at once: two cache lines, which processors read together."""
+"""Bytes of a row that a thread processes at once: two cache lines, which hardware prefetches together."""
 _BLOCK = 64
-"""Vectors that a thread takes at once of a loop that is both vectors and threads."""
+"""Vectors in a chunk of a loop that is both vectorized and shared by threads."""
 
 
 def schedule_loops(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Vectors, and threads, for a nest, or for what is left of it."""
+    """Add vectors, and threads, to a nest, or to the parts of it that remain."""
     for part in _scalar_parts(nest):
         _Scheduler(kernel, target, take, True).nest(name_of(part), is_row=part is not nest)
 
 
 def schedule_loops_without_threads(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Vectors for a nest, and threads only for loops whose author asked for them."""
+    """Add vectors to a nest, and threads only to loops whose author requested them."""
     for part in _scalar_parts(nest):
         _Scheduler(kernel, target, take, False).nest(name_of(part), is_row=part is not nest)
 
 
 def _scalar_parts(nest: ForOp) -> list[ForOp]:
-    """A nest that no strategy has made vectors in, else the nests in it with bounds that vary, which others leave alone."""
+    """A nest without vectors, else its inner nests with varying bounds, which other strategies leave alone."""
     if nest.trip_count() == 0 or nest.kind.data in ("vector", "unroll"):
         return []
     if is_scalar(nest):
@@ -75,7 +75,7 @@ def _scalar_parts(nest: ForOp) -> list[ForOp]:
 
 
 class _Scheduler:
-    """Takes the steps for one kernel. Loops are known by name, since steps replace them."""
+    """Applies the primitives for one kernel. Loops are known by name, since primitives replace them."""
 
     def __init__(self, kernel: KernelOp, target: Target, take: Take, has_threads: bool):
         self.kernel, self.target, self.take, self.has_threads = kernel, target, take, has_threads
@@ -86,14 +86,14 @@ class _Scheduler:
         return loops(self.kernel)[name]
 
     def may_widen(self, loop: ForOp) -> bool:
-        """Whether a loop is of a kind that keeps its meaning on vectors if its iterations are independent, as they may be."""
+        """Whether a loop is of a kind that keeps its meaning on vectors if its iterations prove independent."""
         if loop.index.name_hint in self.refused or (loop.results and not _is_order_free(loop)):
             return False
         known = loop.trip_count()
         return loop.kind.data in ("seq", "parallel", "reduce") and (known is None or known >= 4) and obstacle(loop) is None
 
     def block(self, block: Block, is_row: bool) -> None:
-        """Schedule the nests in a block, one by one; `is_row`: each iteration of a loop around it goes over other elements."""
+        """Schedule the nests in a block in order; `is_row`: iterations of an enclosing loop access different elements."""
         if not is_row:
             take_sweeps(block, self.take)
         for op in list(block.ops):
@@ -107,7 +107,7 @@ class _Scheduler:
 
     def nest(self, name: str, is_row: bool) -> None:
         loop = self.loop(name)
-        # one row after the other is too little for threads
+        # a single row is too little for threads
         if loop.results or (is_row and _is_flat(loop)) or self.costs.is_little(loop):
             self.vectors(name)
         elif (loop.trip_count() or _FEW) >= _FEW and self.threads(name):
@@ -121,18 +121,18 @@ class _Scheduler:
             self.block(loop.body.block, is_row or _selects(loop))
 
     def threads(self, name: str) -> bool:
-        """Threads for a loop whose iterations are independent, vectors in it; False: they are not seen to be."""
+        """Threads for a loop whose iterations are independent, vectors inside it; False: independence is not proved."""
         loop = self.loop(name)
         is_promised = loop.kind.data == "parallel"
         tile = find_tile(loop, self.costs, self.target)
         if not is_promised and self.has_threads and (tile is not None or self.costs.plan(loop).loops != [loop]):
-            # before there are vectors, of which the proof would take longer
+            # before vectorization, which would make the proof slower
             if _asks_much(loop) or not self.attempt(Parallelize(name)):
                 return False
         elif not is_proved(loop):
             if not is_promised:
                 return False
-            self.refused.add(name)  # vectors of it would not keep the promise for threads
+            self.refused.add(name)  # vectors of it would break the promise made for threads
         if tile is not None:
             self.tiled(name, tile)
         elif self.vectors(name) == [name] and self.loop(name).kind.data == "vector" and (self.has_threads or is_promised):
@@ -141,9 +141,9 @@ class _Scheduler:
         return True
 
     def columns(self, band: list[str]) -> None:
-        """Threads for parts of the rows that a nest goes through in an order that has to be kept; vectors along a part.
+        """Threads for parts of the rows that a nest visits in a fixed order; vectors along a part.
 
-        A part is some whole cache lines, so that no two threads write into one.
+        A part consists of whole cache lines, so that no two threads write into one.
         """
         *rows, along = band
         for inner in band[1:]:  # `n = node[e]` before the loop over columns: each part reads it
@@ -155,18 +155,18 @@ class _Scheduler:
         self.attempt(Vectorize(inside, size))
 
     def tiled(self, name: str, tile: Tile) -> None:
-        """A register tile: sums in registers, some rows at once, threads for blocks of rows."""
+        """A register tile: sums in registers, several rows jammed, threads for blocks of rows."""
         for buffer in tile.kept:
             self.attempt(Accumulate(buffer, tile.sum))
         if self.attempt(Vectorize(tile.columns, tile.lanes)):
             self.attempt(UnrollAndJam(name, tile.rows))
 
     def attempt(self, step: Primitive) -> bool:
-        """Take a step unless it is refused."""
+        """Try a primitive."""
         return attempt(step, self.take) is not None
 
     def vectors(self, name: str) -> list[str]:
-        """Widen the loops of a nest that cost least so; those that are widened."""
+        """Vectorize the loops of a nest at the least cost; returns those loops."""
         while True:
             steps = [Vectorize(name_of(loop), lanes) for loop, lanes in self.costs.plan(self.loop(name)).widened]
             refused = next((s.loop for s in steps if _asks_much(self.loop(s.loop)) or not self.attempt(s)), None)
@@ -175,7 +175,7 @@ class _Scheduler:
             self.refused.add(refused)
 
     def _independent_inside(self, outer: ForOp) -> str | None:
-        """A loop that can be moved around a nest to get threads: independent, and not the one that runs along memory."""
+        """A loop that can be moved around a nest to get threads: independent, and not the contiguous one."""
         along = {name_of(loop) for loop in self.costs.plan(outer).loops}
         loop, order = outer, [name_of(outer)]
         while (following := only_loop_in(loop)) is not None:
@@ -191,7 +191,7 @@ class _Scheduler:
         return None
 
     def _columns_inside(self, outer: ForOp) -> list[str] | None:
-        """The loops from one over rows to the one along them, if its iterations stay apart whatever the rows are."""
+        """The loops from one over rows to the one along them, if its iterations stay independent whatever the rows are."""
         widened = self.costs.plan(outer).loops
         if not self.has_threads or len(widened) != 1 or _asks_much(outer):
             return None
@@ -206,7 +206,7 @@ class _Scheduler:
 
 
 def _is_order_free(loop: ForOp) -> bool:
-    """Whether a reduction gives the same bits in any order: sums of integers, extremes."""
+    """Whether a reduction returns the same bits in any order: sums of integers, extremes."""
     monoid = loop.monoid
     if monoid is None:
         return False
@@ -214,13 +214,13 @@ def _is_order_free(loop: ForOp) -> bool:
 
 
 def _goes_with(kernel: KernelOp, outer: ForOp, inner: ForOp) -> bool:
-    """Whether a loop is all of another one's body, but for what can be computed inside it."""
+    """Whether a loop is the whole body of another one, except for ops that can be computed inside it."""
     rest = [op for op in statements(outer.body.block) if op is not inner]
     return inner.parent is outer.body.block and not outer.results and all(op in movable(kernel, inner) for op in rest)
 
 
 def are_apart(loop: ForOp) -> bool:
-    """Whether it is proved that different iterations of a loop touch different elements, whatever loops around it do."""
+    """Whether different iterations of a loop provably touch different elements, whatever enclosing loops do."""
     for one, two in pairs(accesses(loop)):
         both = [other for other in one.loops if other in two.loops]
         for relation in "<>":
@@ -238,7 +238,7 @@ def is_independent(loop: ForOp) -> bool:
 
 
 def is_proved(loop: ForOp) -> bool:
-    """Whether it is proved that no two iterations of a loop touch one element, one of them writing."""
+    """Whether provably no two iterations of a loop touch one element, one of them writing."""
     if _asks_much(loop):
         return False
     try:
@@ -263,7 +263,7 @@ def _names_to(outer: ForOp, inner: str) -> list[str]:
 
 
 def _selects(loop: ForOp) -> bool:
-    """Whether iterations of a loop go over other elements, by its index; a step in time does not."""
+    """Whether iterations of a loop access different elements, by its index; a time step does not."""
     return any(loop.index in op.indices for op in ops_in(loop, LoadOp, StoreOp))
 
 

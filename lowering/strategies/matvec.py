@@ -1,14 +1,14 @@
-"""Products of a matrix and a vector, which take as long as the matrix takes to be read: several of its rows at a time.
+"""Memory-bound products of a matrix and a vector: several rows of the matrix are read at a time.
 
     out[columns] = sum over depth of x[depth] * w[depth, columns]    vector times matrix
     out[rows] = sum over depth of w[rows, depth] * x[depth]          matrix times vector
 
 A vector times a matrix: sums of a vector of columns over the whole depth would read a narrow strip of the matrix, each line
-from another page. Blocks of columns, which threads share, are read row by row instead, with as many rows at once as the
-processor follows well; they are added to sums that stay in the first-level cache.
+from another page. Instead blocks of columns, which threads share, are read row by row, with as many rows at once as hardware
+prefetching follows well, and accumulated in sums that stay in the first-level cache.
 
-A matrix times a vector: long rows that are read one by one are a single stream, of which the processor does not fetch enough
-ahead. Several rows are several streams, and share what they load of the vector.
+A matrix times a vector: long rows that are read one by one are a single stream, of which hardware prefetches too little.
+Several rows are several streams, and share their loads of the vector.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from .product_nest import DEEPEST, GROUPS, bits_of, find_product
 ROWS = 8
 """Rows of the matrix that are read at once."""
 BLOCK = 1024
-"""Columns of a block: their sums stay in the first-level cache, and a row of it is a page or two."""
+"""Most columns in a block: their sums stay in the first-level cache, and a row of the block is a page or two."""
 LEAST_BLOCKS = 4
-"""Blocks at least: narrower matrices are better read otherwise."""
+"""Least number of blocks: narrower matrices are better read otherwise."""
 LEAST_ELEMENTS = 1 << 16
-"""Of the matrix: a smaller one stays in the caches however it is read."""
+"""Least size of the matrix, in bytes: a smaller one stays in the caches in any order."""
 LEAST_ROW_BYTES = 16 << 10
-"""Of a matrix times a vector: shorter rows are a few pages, which processors read ahead as well one by one."""
+"""Least length of a row of a matrix times a vector, in bytes: shorter rows are a few pages, which hardware prefetches well."""
 
 
 def schedule_matvec(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
@@ -66,7 +66,7 @@ class VectorMatrix:
 
 
 def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
-    """What a nest multiplies, if it is a vector and a large matrix whose rows run along the result."""
+    """The product of a nest, if it is of a vector and a large matrix whose rows run along the result."""
     inside = statements(nest.body.block)
     sums = [op for op in inside if isinstance(op, ForOp)]
     stores = [op for op in inside if isinstance(op, StoreOp)]
@@ -88,7 +88,7 @@ def find_vector_matrix(nest: ForOp) -> VectorMatrix | None:
 
 
 def run_vector_matrix(kernel: KernelOp, found: VectorMatrix, target: Target, take: Take) -> None:
-    """Take the steps for one product of a vector and a matrix."""
+    """Apply the primitives for one product of a vector and a matrix."""
     lanes = 4 * target.lanes(bits_of(found.depth))
     columns, depth = name_of(found.columns), name_of(found.depth)
     if movable(kernel, found.depth):
@@ -109,7 +109,7 @@ def _run_block(kernel: KernelOp, block: str, lanes: int, take: Take) -> None:
         *groups, depth = take(Regroup(depth, ROWS * GROUPS))
     rows, row = take(Split(depth, ROWS))
     at = block
-    for carrying in (*groups, rows):  # sums of a group of rows in memory of their own
+    for carrying in (*groups, rows):  # sums of a group of rows in a separate buffer
         rest = take(Expand(carrying, at, place="stack"))
         sums = stored_to(kernel, carrying)
         take(Demote(carrying))
@@ -140,7 +140,7 @@ class MatrixVector:
 
 
 def find_matrix_vector(nest: ForOp) -> MatrixVector | None:
-    """What a nest multiplies, if it is a matrix with many long rows and a vector that runs along them."""
+    """The product of a nest, if it is of a matrix with many long rows and a vector that runs along them."""
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:
         band.append(following)
@@ -164,12 +164,12 @@ def find_matrix_vector(nest: ForOp) -> MatrixVector | None:
 
 
 def _lanes_along(depth: ForOp, target: Target) -> int:
-    """How many terms of a row are added at once: half of the registers hold the sums of all rows of a tile."""
+    """The number of terms of a row added at once: half of the registers hold the sums of all rows of a tile."""
     return target.lanes(bits_of(depth)) * max(1, target.vector_registers // 2 // ROWS)
 
 
 def run_matrix_vector(kernel: KernelOp, found: MatrixVector, target: Target, take: Take) -> None:
-    """Take the steps for one product of a matrix and a vector."""
+    """Apply the primitives for one product of a matrix and a vector."""
     lanes, depth = _lanes_along(found.depth, target), name_of(found.depth)
     originals = inside(kernel, name_of(found.rows))
     _, *left = take(UnrollAndJam(name_of(found.rows), ROWS))

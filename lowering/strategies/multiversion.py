@@ -1,9 +1,9 @@
-"""Products whose rows only a call knows: variants for one row, for few and for some, which a condition chooses at run time.
+"""Products with a dynamic number of rows: variants for one row, for few and for some, chosen by a condition at run time.
 
-A product of many rows packs its operands, which pays when each packed element is read often. One row takes as long as the
-matrix takes to be read, a few rows what a register tile in place takes. So the nest of a product gets copies for fewer rows
-(`loop-version`), and the strategies that follow schedule each by itself, as they would products of known sizes. A module with
-the attribute `lamina.one_variant` gets none: each copy is code that has to be compiled.
+A product of many rows packs its operands, which pays when each packed element is read often. One row is memory-bound, and a few
+rows run best as a register tile in place. So the nest of a product gets copies for fewer rows (`loop-version`), and the
+strategies that follow schedule each as they would products of static sizes. A module with the attribute `lamina.one_variant`
+gets none: each copy is code that has to be compiled.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .blocked import MANY_ROWS
 from .product_nest import find_product
 
 FEW = 32
-"""Rows for which a matrix is read in place."""
+"""Most rows for which a matrix is read in place."""
 LEAST_WORK = 1 << 12
-"""Multiplications of a row: smaller products take as long as a call."""
+"""Least multiplications per row: smaller products take as long as a call."""
 
 
 def schedule_versions(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:

@@ -1,12 +1,12 @@
-"""Rows that stream through the caches once are asked for ahead of time.
+"""Rows that stream through the caches once are prefetched.
 
     for parallel %i = 0 to 2048                     for parallel %i = 0 to 2048
       for reduce<add> %j = 0 to 2048 step 64          for reduce<add> %j = 0 to 2048 step 64
         %x[%i, %j]                                      prefetch %x[%i, %j + 2048], ... a hint for each line
                                                         %x[%i, %j]
 
-Processors read ahead on their own, but not over the end of a page, and a row is about as long as one. Where several passes go
-over a row, the one that computes most has the hints, for the next row: memory works while the processor does.
+Hardware prefetches as well, but not across the end of a page, and a row is about as long as one. Where several passes go over a
+row, the one that computes most prefetches the next row: memory latency is hidden by its arithmetic.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from ..schedule.prefetch import Prefetch
 from .base import Take
 
 _AHEAD = 8 << 10
-"""Bytes between what a pass reads and what it asks for: about what arrives during the time that memory takes to answer."""
+"""Prefetch distance in bytes: about the data that arrives during the latency of memory."""
 _AHEAD_OF_PASSES = 4 << 10
-"""The same for rows of several passes, which leave more time; at least a row."""
+"""Prefetch distance in bytes for rows of several passes, which leave more time; at least a row."""
 _LONG = 1 << 10
-"""Bytes of a part of a row from which hints are mostly for elements that the same loop reads."""
+"""Least length of a part of a row, in bytes, for which most prefetched elements are read by the same loop."""
 
 
 def schedule_prefetches(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Put hints into the loops over rows that are read once, of arrays that the second-level cache does not hold."""
+    """Prefetch in the loops over rows that are read once, of arrays that the second-level cache does not hold."""
     if not any(isinstance(value.type, MemRefType) and _is_large(value, target) for value in kernel.body.block.args):
         return
     for loop in ops_in(kernel, ForOp):
@@ -57,7 +57,7 @@ def _hint(body: Block, target: Target, take: Take) -> None:
 
 
 def _streams(loop: ForOp, target: Target) -> list[BlockArgument]:
-    """The large arrays of which each iteration of an innermost loop, and of those around it, reads a vector of its own."""
+    """The large arrays of which each iteration of an innermost loop, and of the loops around it, reads a different vector."""
     inside = statements(loop.body.block)
     if (loop.trip_count() or 0) < 2 or any(op.regions for op in inside):
         return []
@@ -86,7 +86,7 @@ def _is_large(buffer: BlockArgument, target: Target) -> bool:
 
 
 def _bytes(buffer: BlockArgument) -> tuple[int, int]:
-    """Of an element and of a row."""
+    """The size of an element and of a row, in bytes."""
     type = buffer.type
     assert isinstance(type, MemRefType)
     element = element_bits(type.element_type) // 8
@@ -94,7 +94,7 @@ def _bytes(buffer: BlockArgument) -> tuple[int, int]:
 
 
 def _is_row(load: LoadOp, loop: ForOp) -> bool:
-    """Whether iterations read vectors that lie one after the other, in whole rows or in long parts of them."""
+    """Whether iterations read consecutive vectors, in whole rows or in long parts of them."""
     buffer, bounds = load.buffer, loop.constant_bounds()
     assert isinstance(buffer, BlockArgument) and isinstance(buffer.type, MemRefType)
     last, (element, row) = buffer.type.get_num_dims() - 1, _bytes(buffer)

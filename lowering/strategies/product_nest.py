@@ -13,26 +13,26 @@ from ..analysis.nests import only_loop_in, statements
 from ..costs import expected_trips
 
 LEAST_DEPTH = 4
-"""Sums of fewer terms are not worth a register tile."""
+"""Least number of terms of a sum that is worth a register tile."""
 DEEPEST = 4096
-"""Terms that are added one after the other at most: rounding errors grow with them (docs/semantics.md)."""
+"""Most terms that are added one after the other: rounding errors grow with their number (docs/semantics.md)."""
 LEAST_SUMS = 12
-"""Sums of a tile that hide the latency of their additions, with some to spare: 8 take a tenth longer."""
+"""Independent sums of a tile that hide the latency of additions, with some to spare: 8 take a tenth longer."""
 GROUPS = 512
-"""Deeper sums over a matrix that is read once are added in groups of so many tiles of its rows."""
+"""Deeper sums over a matrix that is read once are added in groups of this many tiles of its rows."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """A product of static sizes, perhaps batched, with whatever is done to the sums.
+    """A product of static sizes, perhaps batched, with its epilogue.
 
     Attributes:
         band: the parallel loops, outermost first, `rows` and `columns` among them.
-        rows: a loop with which one operand moves, and the other does not.
-        columns: the loop along which results are stored, with which the other operand moves.
+        rows: a loop that one operand depends on, and the other does not.
+        columns: the contiguous loop of the results, which the other operand depends on.
         depth: the sum.
-        left: the load that moves with the rows, where the sum is of products of just two loads.
-        right: the load that moves with the columns, likewise.
+        left: the load that depends on the rows, where the terms are products of just two loads.
+        right: the load that depends on the columns, likewise.
     """
 
     band: tuple[ForOp, ...]
@@ -44,15 +44,15 @@ class Product:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """How many rows, columns and terms; of rows that only a call knows as many as are expected."""
+        """The numbers of rows, columns and terms; of dynamic rows the expected number."""
         return expected_trips(self.rows), self.columns.trip_count() or 0, self.depth.trip_count() or 0
 
 
 def rows_without_rest(count: int, sums: int, registers: int) -> int | None:
-    """Rows of a tile, of so many registers each, that leave none of `count`; None where such tiles would be too small.
+    """Rows of a tile, of this many registers each, that divide `count`; None where such tiles would be too small.
 
-    A rest takes a tile of its own, which costs as much time to compile. Two thirds of the `sums` that registers hold are
-    enough, if additions do not wait for one another.
+    A remainder needs a tile of its own, which costs as much time to compile. Two thirds of the `sums` that registers hold are
+    enough to hide the latency of additions.
 
     >>> rows_without_rest(128, 24, 2), rows_without_rest(14, 24, 4)
     (8, None)
@@ -63,7 +63,7 @@ def rows_without_rest(count: int, sums: int, registers: int) -> int | None:
 
 
 def even_rows(count: int, sums: int, registers: int) -> int:
-    """Rows of a tile that leave no rest, else of tiles of about equal height.
+    """Rows of a tile that leave no remainder, else of tiles of about equal height.
 
     >>> even_rows(128, 24, 2), even_rows(13, 24, 2)
     (8, 7)
@@ -72,9 +72,9 @@ def even_rows(count: int, sums: int, registers: int) -> int:
 
 
 def find_product(nest: ForOp, target: Target, least: int | None = None) -> Product | None:
-    """What a nest multiplies, if it is a product of static sizes that is worth a register tile.
+    """The product of a nest, if its sizes are static and it is worth a register tile.
 
-    It has `least` columns at least, else those of a vector.
+    It has at least `least` columns, else as many as a vector has lanes.
     """
     band = [nest]
     while (following := only_loop_in(band[-1])) is not None:

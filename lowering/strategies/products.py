@@ -1,4 +1,4 @@
-"""Products of matrices: blocked and packed where they are large, in register tiles in place where they are small."""
+"""Matmuls: blocked and packed where they are large, in register tiles in place where they are small."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def schedule_products(kernel: KernelOp, nest: ForOp, target: Target, take: Take)
 
 
 def schedule_steps(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Schedule the small products and the sums among the steps of a loop that goes from one to the next.
+    """Schedule the small products and the sums inside a loop with carried steps.
 
-    So are those of factorizations. Sums with bounds that vary become vectors here where they run along memory: their terms have
-    no order.
+    Factorizations consist of these. Sums with varying bounds become vectors here where they are contiguous: their terms have no
+    order.
     """
     if not is_scalar(nest):
         return
@@ -54,7 +54,7 @@ def _sequences(loop: ForOp) -> Iterator[ForOp]:
 
 
 def _is_long_sum(loop: ForOp) -> bool:
-    """Whether a loop adds up what runs along memory, of a number of terms that varies."""
+    """Whether a loop sums contiguous elements, with a varying number of terms."""
     if loop.monoid is None or loop.monoid.data != "add" or len(loop.results) != 1 or loop.constant_bounds() is not None:
         return False
     inside = statements(loop.body.block)

@@ -1,11 +1,11 @@
-"""Prologues of products: what computes an operand moves to where the operand is packed, or to the blocks that are read.
+"""Prologues of matmuls: the producer of an operand moves to where the operand is packed, or to the blocks that are read.
 
-A kernel stores what an elementwise prologue computes before the product reads it (`dialects/graph/prologues.py`). Packing reads
-each element about once: there `loop-inline` computes it instead of loading it, and the first buffer is not needed. An operand
-that is not packed is computed a block at a time (`loop-compute-at`), from where the tiles find it in the caches.
+A kernel stores the result of an elementwise prologue before the product reads it (`dialects/graph/prologues.py`). Packing reads
+each element about once: there `loop-inline` computes it instead of loading it, and removes the first buffer. An operand that is
+not packed is computed a block at a time (`loop-compute-at`), so that the tiles find it in the caches.
 
-What is packed for several blocks is then computed for each of them. That pays while the work that is done again costs less than
-to store an element and to load it, which a nest of its own does: else the prologue stays where it is, before the product. A
+A prologue of an operand that is packed for several blocks is then computed for each of them. That pays while the repeated work
+costs less than a store and a load of an element, which a separate nest needs: else the prologue stays before the product. A
 block that is computed is stored, too, so that it must be the only one that needs its elements.
 """
 
@@ -29,7 +29,7 @@ from .base import Take, attempt
 
 
 def prologue_of(kernel: KernelOp, buffer: SSAValue) -> ForOp | None:
-    """The nest before all others that computes a buffer, if the buffer is what a prologue stores."""
+    """The nest before all others that computes a buffer, if the buffer is the result of a prologue."""
     if not isinstance(buffer.owner, AllocOp) or buffer.owner.parent is not kernel.body.block:
         return None
     stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
@@ -38,14 +38,14 @@ def prologue_of(kernel: KernelOp, buffer: SSAValue) -> ForOp | None:
 
 
 def _lies_alike(nest: ForOp, store: StoreOp) -> bool:
-    """Whether a nest reads nothing across the rows that it stores: such a nest is better left to transpose squares."""
+    """Whether a nest has no loads that are strided along its stores: such loads are better transposed in square tiles."""
     along = [loop for loop in around(store) if runs_along(store, loop)]
     loads = ops_in(nest, LoadOp)
     return all(runs_along(op, loop) or loop.index not in op.indices for loop in along for op in loads)
 
 
 def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
-    """The name of what takes longest to read of what a buffer is computed from; of the buffer, if it is no prologue's."""
+    """The name of the operand of a prologue that takes longest to read, or of the buffer itself, if no prologue stores it."""
     nest = prologue_of(kernel, buffer)
     read = [] if nest is None else [op.buffer for op in ops_in(nest, LoadOp)]
     sizes = [prod(shape_of(value)) for value in read]
@@ -53,25 +53,25 @@ def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
 
 
 def cost_of(nest: ForOp) -> float:
-    """Operations that it takes to compute an element of a prologue, its loads among them."""
+    """The number of operations that compute an element of a prologue, loads included."""
     return sum(weight(op) for op in walk(nest) if not isinstance(op, ForOp | StoreOp) and op.results)
 
 
 def pays(kernel: KernelOp, buffer: SSAValue, times: int) -> bool:
-    """Whether to compute each element of a buffer `times` costs less than a nest of its own."""
+    """Whether computing each element of a buffer `times` costs less than a separate nest."""
     nest = prologue_of(kernel, buffer)
     return nest is not None and (times - 1) * cost_of(nest) <= WORTH
 
 
 def inline_prologue(kernel: KernelOp, buffer: SSAValue, times: int, take: Take) -> bool:
-    """Compute a buffer where it is read, `times` an element, if it is a prologue's and that pays; whether so."""
+    """Compute a buffer where it is read, `times` an element, if it is a prologue's and that pays; returns whether it did."""
     return pays(kernel, buffer, times) and attempt(Inline(buffer_name(buffer)), take) is not None
 
 
 def compute_prologue_at(kernel: KernelOp, buffer: SSAValue, at: str, lanes: int, take: Take) -> bool:
-    """Compute what an iteration of a loop needs of a buffer there, on vectors, if it is a prologue's; whether so.
+    """Compute a prologue's buffer at an iteration of a loop that needs it, on vectors; returns whether it did.
 
-    Only where each element is needed in one iteration: what is computed is stored and loaded as in a nest of its own.
+    Only where each element is needed in one iteration: the elements are stored and loaded as in a separate nest.
     """
     if prologue_of(kernel, buffer) is None:
         return False

@@ -1,8 +1,8 @@
-"""Reductions with few results: parts of what is reduced get threads; sums of columns read long pieces of rows.
+"""Reductions with few results: threads share parts of the reduced range; sums of columns read long pieces of rows.
 
-A sum of everything, or of the columns of a tall matrix, has few independent results, or none. Its parts, of a size that depends
-on the shape alone, are reduced side by side and then combined in their order: results are the same for any number of threads.
-The columns of a part are vectors of many registers, so that a row is read some kilobytes at a time.
+A sum of all elements, or of the columns of a tall matrix, has few independent results, or none. Its parts, of a size that
+depends on the shape alone, are reduced in parallel and then combined in their order: results are the same for any number of
+threads. The columns of a part are vectors of many registers, so that a row is read some kilobytes at a time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .base import Take, copies, inside
 from .lanes import cheapest
 
 PART = 2 * LEAST_CHUNK_OPS
-"""Scalar operations of a part: of vectors it has a few microseconds of work."""
+"""Scalar operations in a part: vectorized, a few microseconds of work."""
 ALIGNED = 64
-"""Iterations that parts are a multiple of, when they are long: whole vectors of elements."""
+"""Divisor of the length of long parts, in iterations: whole vectors of elements."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Reduction:
     """A nest that reduces: `band[...] { reduce over loop }`, `band` being the parallel loops, outermost first, or none.
 
     Attributes:
-        columns: the loop of the band along which everything that is reduced is contiguous, when it can be vectors.
+        columns: the loop of the band along which all reduced operands are contiguous, when it can be vectorized.
     """
 
     band: tuple[ForOp, ...]
@@ -47,7 +47,7 @@ class Reduction:
 
 
 def find_reduction(nest: ForOp) -> Reduction | None:
-    """What a nest reduces, if it does so once, over constant bounds, in a body without other loops."""
+    """The reduction of a nest, if it has exactly one, over constant bounds, in a body without other loops."""
     band: list[ForOp] = []
     if nest.kind.data == "parallel":
         band = [nest]
@@ -73,7 +73,7 @@ def _are_columns(around: ForOp, reduction: ForOp) -> bool:
 
 
 def schedule_reductions(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Give a reduction that has few results parts, and one along columns wide vectors and threads."""
+    """Divide a reduction that has few results into parts; give one along columns wide vectors and threads."""
     found = find_reduction(nest)
     if found is None:
         widen_columns(kernel, nest, target, take)
@@ -86,13 +86,13 @@ def schedule_reductions(kernel: KernelOp, nest: ForOp, target: Target, take: Tak
 
 
 def _lanes(found: Reduction, target: Target) -> int:
-    """How many columns are reduced at once; 0: rows are vectors."""
+    """The number of columns reduced at once; 0: rows are vectorized."""
     if found.columns is None:
         return 0
     inside = statements(found.loop.body.block)
     native = target.lanes(max(element_bits(value.type) for op in inside for value in op.results))
     sums = found.loop.monoid is not None and found.loop.monoid.data == "add"
-    # every register may hold sums that memory is added to; where more is computed, it needs some for itself
+    # every register may hold a sum that a memory operand is added to; other arithmetic needs some registers for itself
     registers = target.vector_registers if sums and len(inside) == 1 else max(2, target.vector_registers // 4)
     lanes, trips = native * registers // len(found.loop.results), found.columns.trip_count() or 0
     while lanes > trips:
@@ -101,7 +101,7 @@ def _lanes(found: Reduction, target: Target) -> int:
 
 
 def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
-    """Reduce in parts where that is worth it; the loops that were made."""
+    """Reduce in parts where that pays; returns the loops that were made."""
     count, reduced = found.loop.trip_count() or 0, name_of(found.loop)
     results = prod(loop.trip_count() or 0 for loop in found.band)
     each = (scalar_cost(found.loop.body.block) + 1) * results
@@ -115,14 +115,14 @@ def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
     if count % size:
         take(Peel(reduced, -(count % size)))
     made = take(Rfactor(reduced, size, name_of(found.band[0]) if found.band else None))
-    if found.band and not lanes:  # rows are read from end to end
+    if found.band and not lanes:  # rows are contiguous
         part, *rows = made[: 1 + len(found.band)]
         take(Reorder((*rows, part)))
     return made
 
 
 def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None:
-    """Make vectors of columns; the loop over the vectors stays parallel, so that it can have threads."""
+    """Vectorize columns; the loop over the vectors stays parallel, so that it can have threads."""
     trips = loops(kernel)[columns].trip_count() or 0
     if trips <= lanes:
         take(Vectorize(columns, lanes))
@@ -130,7 +130,7 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
     outer, inner = take(Split(columns, lanes))
     if trips % lanes:
         originals = inside(kernel, outer)
-        _, *rests = take(Peel(outer, 0))  # a nest that never runs has no rest
+        _, *rests = take(Peel(outer, 0))  # a nest that never runs has no remainder
         left, width = trips % lanes, lanes
         while width // 2 >= left:
             width //= 2
@@ -140,7 +140,7 @@ def tile_columns(kernel: KernelOp, columns: str, lanes: int, take: Take) -> None
 
 
 def widen_columns(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Where columns with loops inside them are cheapest to run on vectors, make them vectors that threads share."""
+    """Where columns with loops inside them are cheapest to vectorize, make them vectors that threads share."""
     for loop, lanes in cheapest(nest, target).widened:
         inside = ops_in(loop.body.block, ForOp)
         if loop.kind.data == "parallel" and inside and (loop.trip_count() or 0) > lanes:

@@ -1,4 +1,4 @@
-"""Loops that wait for the divider find half of their square roots by multiplications."""
+"""Loops bound by the divider compute half of their square roots by multiplications."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ..schedule.share_roots import ShareRoots, roots
 from .base import Take
 
 _PRODUCTS = 6
-"""Instructions that it takes to find half of the square roots of a vector by multiplications."""
+"""Instructions for half of the square roots of a vector by multiplications."""
 _LEAST_LANES = 32
-"""Of a vector of two registers, which AVX-512 has; the divider finds those of one."""
+"""The same for a vector of two AVX-512 registers; the divider computes the roots of one."""
 
 
 def schedule_roots(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Share the roots of loops in which divisions and roots take longer than all else."""
+    """Share the roots of loops in which divisions and roots take longer than all other ops."""
     for loop in ops_in(kernel, ForOp) if target.has_avx512 and holds(kernel, SqrtOp) else ():
         found = roots(loop)
         if found and shape_of(found[0].result)[0] >= _LEAST_LANES and _waits_for_divider(found[0], target):
@@ -29,7 +29,7 @@ def schedule_roots(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _waits_for_divider(root: SqrtOp, target: Target) -> bool:
-    """Whether divisions and roots beside a root take longer than all else there."""
+    """Whether divisions and roots beside a root take longer than all other ops there."""
     block, type = root.parent_block(), root.result.type
     beside = [] if block is None else [op for op in block.ops if op.results and op.results[0].type == type]
     divider = sum(weight(op, target) for op in beside if _divides(op))
@@ -43,6 +43,6 @@ def _divides(op: Operation) -> bool:
 
 
 def _computes(op: Operation) -> bool:
-    """Whether an op takes the units that multiply: arithmetic and functions, no moves."""
+    """Whether an op uses the multiplication units: arithmetic and functions, no moves."""
     arithmetic = op.name in ("arith.addf", "arith.subf", "arith.mulf", "math.fma")
     return arithmetic or (is_function(op) and op.name not in CHEAP_MATH)

@@ -1,8 +1,8 @@
-"""Functions of rows, as softmax: what several passes over a row compute is kept in a local array of a row.
+"""Functions of rows, as softmax: values shared by several passes over a row are kept in a local buffer of a row.
 
-The passes over a row find it in the first level cache, so that each pass costs what it computes. What is expensive to compute,
-as an exponential, is computed in the first pass that needs it. Where the last pass stores a result, what it was computed from
-waits in the same place.
+The passes over a row find it in the first-level cache, so that each pass costs only its arithmetic. Expensive values, as an
+exponential, are computed in the first pass that needs them. Where the last pass stores a result, the intermediate value is kept
+in the memory of that result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .base import Take
 
 
 def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Keep what passes over rows have in common, in every body with several passes."""
+    """Keep the values that passes over rows have in common, in every body with several passes."""
     for loop in ops_in(kernel, ForOp):
         passes = [op for op in statements(loop.body.block) if isinstance(op, ForOp)]
         for first, second in combinations(passes, 2):
@@ -34,7 +34,7 @@ def schedule_rows(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _result_row(kernel: KernelOp, second: ForOp, value: SSAValue) -> str:
-    """The result that a value may wait in: memory is fetched for it while there is much to compute, not when all is stored."""
+    """The result whose memory may hold a value: its lines are fetched during the arithmetic, not when all is stored."""
     kept = any(isinstance(use.operation, StoreOp) for use in value.uses)
     stored = [] if kept else [op.buffer for op in statements(second.body.block) if isinstance(op, StoreOp)]
     found = [buffer for buffer in stored if waiting_store(kernel, buffer, second, value) is not None]

@@ -1,31 +1,31 @@
-"""Products of few rows, which take as long as the right operand takes to be read: it is read once, as it lies.
+"""Memory-bound matmuls with few rows: the right operand is read once, in place, unpacked.
 
     out[rows, columns] = sum over depth of left[rows, depth] * right[depth, columns]
 
-To pack the right operand would be as much work as to read it, and each element serves few rows. Instead a tile of it,
-`DEPTH` of its rows and a few vectors of its columns, stays in registers while all rows of the result pass by: what the tile
-adds to them is added to sums that stay in the first-level cache. While the rows pass, the tile that comes below it is asked
-for, a little with each row, so that memory never waits for the arithmetic nor the arithmetic for memory.
+Packing the right operand would be as much work as reading it, and each element serves few rows. Instead a tile of it, `DEPTH`
+of its rows and a few vectors of its columns, stays in registers while all rows of the result pass by; its contributions are
+accumulated in sums that stay in the first-level cache. Meanwhile the tile below it is prefetched, a little with each row, so
+that memory access and arithmetic overlap.
 
     left operand packed: tiles of rows of the right operand, in each the rows of the result
     jo: blocks of columns                                       on threads
       sums = 0
       ko: DEPTH rows of the right operand
         jp: tiles of columns
-          i: rows of the result                                 and a hint for the tile below
+          i: rows of the result                                 and a prefetch of the tile below
             j, k: the tile, in registers
-      what comes after the sum
+      the epilogue
 
-Where the right operand is given the other way round, so that its columns lie along the depth as the rows of the left one do,
-the terms of a sum are side by side in a vector. A tile of `rows x columns` such sums reads both operands as they lie, part by
-part of the depth, so that what it reads of the columns is in the first-level cache for all rows but the first.
+Where the right operand is transposed, so that its columns run along the depth as the rows of the left one do, the terms of a
+sum are side by side in a vector. A tile of `rows x columns` such sums reads both operands in place, block by block of the
+depth, so that the columns are in the first-level cache for all rows but the first.
 
     jo: a few columns                                           on threads
       sums = 0
-      ko: parts of the depth
+      ko: blocks of the depth
         i: rows of the result
           k: a tile of sums, in registers
-      what comes after the sum
+      the epilogue
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
 ROWS_OF_REGISTER = 4
-"""Rows of the result at most, for each vector register of the target: a tile of the right operand that registers hold serves so
-many rows in the time in which packing would pay."""
+"""Most rows of the result, for each vector register of the target: a tile of the right operand in registers serves this many
+rows in the time in which packing would pay."""
 LEAST_BYTES = 2 << 20
-"""Of the right operand: a smaller one stays in the caches, where a tile with as many rows as registers allow is faster."""
+"""Least size of the right operand, in bytes: a smaller one stays in the caches, where tiles with the most rows are faster."""
 COLUMNS_OF_DOTS = 6
-"""Columns of a tile where both operands run along the depth: so often what is read of a row is used."""
+"""Columns in a tile where both operands run along the depth: the number of uses of each element of a row."""
 DEPTH_OF_DOTS = 1024
-"""Terms that such a tile adds before the lanes of its sums are added: what it reads fits the first-level cache."""
+"""Terms that such a tile adds before it reduces across lanes: their operands fit the first-level cache."""
 LEAST_BLOCKS = 8
-"""Blocks of columns at least. More of them, for more threads, would read narrow strips: of 512 bytes half as fast again."""
+"""Least number of blocks of columns. More, for more threads, would read narrow strips: of 512 bytes half as fast again."""
 
 
 def schedule_skinny(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
@@ -85,9 +85,9 @@ class Strips:
     """The sizes of a product of few rows, in iterations.
 
     Attributes:
-        depth: rows of a tile of the right operand; so many terms are added to a sum that is loaded and stored once.
-        columns: of a tile, a multiple of the lanes of a vector.
-        tiles: of a block of columns.
+        depth: rows in a tile of the right operand; this many terms are added to a sum that is loaded and stored once.
+        columns: columns in a tile, a multiple of the lanes of a vector.
+        tiles: tiles in a block of columns.
     """
 
     depth: int
@@ -105,14 +105,14 @@ def _is_large(product: Product, target: Target) -> bool:
 
 
 def find_strips(product: Product, target: Target) -> Strips | None:
-    """How to run a product of few rows; None where it is none, or where its right operand fits the caches."""
+    """The sizes for a product of few rows; None for other products, or where the right operand fits the caches."""
     _, n, k = product.sizes
     if not _is_large(product, target) or product.right is None or not runs_along(product.right, product.columns):
         return None
     bits = bits_of(product.depth)
     lanes = target.lanes(bits)
     vectors = target.vector_registers // 8
-    depth = (target.vector_registers - vectors - 1) // vectors  # but for sums and an element of the left operand
+    depth = (target.vector_registers - vectors - 1) // vectors  # the rest is for sums and an element of the left operand
     columns = vectors * lanes
     if k < depth or n < LEAST_BLOCKS * columns:
         return None
@@ -124,7 +124,7 @@ def find_strips(product: Product, target: Target) -> Strips | None:
 
 
 def run_strips(kernel: KernelOp, product: Product, strips: Strips, target: Target, take: Take) -> None:
-    """Take the steps of a product of few rows."""
+    """Apply the primitives for a product of few rows."""
     assert product.left is not None and product.right is not None
     left, right = (load.buffer.name_hint or "" for load in (product.left, product.right))
     lanes = target.lanes(bits_of(product.depth))
@@ -152,7 +152,7 @@ def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int
     jp, i, j, *deep, ko, _ = loops(loops(kernel)[jp])
     jo, jp = take(Split(jp, strips.tiles))
     at = jo
-    for carrying in (*deep, ko):  # sums of a group of terms in memory of their own
+    for carrying in (*deep, ko):  # sums of a group of terms in a separate buffer
         *_, rest = take(Expand(carrying, at))
         sums = stored_to(kernel, carrying)
         take(Demote(carrying))
@@ -170,7 +170,7 @@ def _run_tiles(kernel: KernelOp, jp: str, right: str, strips: Strips, lanes: int
 
 
 def _run_depth(kernel: KernelOp, ko: str, right: str, lanes: int, take: Take) -> None:
-    """The tiles of a group of terms: full ones, then what is left."""
+    """The tiles of a group of terms: full ones, then the remainder."""
     for loop in take(Peel(ko, 0)):
         _, _, i, j, k = loops(loops(kernel)[loop])
         if loop == ko:
@@ -184,12 +184,12 @@ def _run_depth(kernel: KernelOp, ko: str, right: str, lanes: int, take: Take) ->
 
 @dataclass(frozen=True)
 class Dots:
-    """A product of few rows with a matrix whose columns run along the depth: what of each a tile has.
+    """A product of few rows with a matrix whose columns run along the depth: the sizes of a tile.
 
     Attributes:
-        rows: of the left operand.
-        columns: of the right operand.
-        depth: terms that are added before the lanes of a sum are.
+        rows: rows of the left operand.
+        columns: columns of the right operand.
+        depth: terms that are added before the reduction across the lanes of a sum.
         lanes: how many terms of a sum are added at once.
     """
 
@@ -200,7 +200,7 @@ class Dots:
 
 
 def find_dots(product: Product, target: Target) -> Dots | None:
-    """How to run a product of few rows where both operands run along the depth; None where it is none, or a small one."""
+    """The sizes for a product of few rows where both operands run along the depth; None for other or small products."""
     m, n, k = product.sizes
     if not _is_large(product, target) or not all(runs_along(op, product.depth) for op in (product.left, product.right) if op):
         return None
@@ -209,7 +209,7 @@ def find_dots(product: Product, target: Target) -> Dots | None:
 
 
 def run_dots(kernel: KernelOp, product: Product, dots: Dots, take: Take) -> None:
-    """Take the steps of a product of few rows where both operands run along the depth."""
+    """Apply the primitives for a product of few rows where both operands run along the depth."""
     i, j, depth = name_of(product.rows), name_of(product.columns), name_of(product.depth)
     assert product.right is not None
     right = product.right.buffer

@@ -1,8 +1,8 @@
 """Long sums of floats are added in groups, so that rounding errors do not grow with the number of terms (docs/semantics.md).
 
-Comes after what decides which loops are vectors and tiles: a group is so many iterations of what is then the innermost loop of
-a sum. A sum that goes on from a number that memory holds, as in a product whose depth is in blocks, starts from zero and is
-added.
+This strategy follows those that choose vectors and tiles: a group is a number of iterations of the loop that is then the
+innermost of a sum. A sum that continues from a number in memory, as in a product with blocks of the depth, starts from zero and
+is added to it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..schedule.regroup import Regroup
 from .base import Take
 
 GROUP = 128
-"""Iterations of a group, and groups that are added one after the other."""
+"""Iterations in a group, and groups that are added one after the other."""
 GROUP_OF_PRODUCTS = 512
-"""Iterations of a group of products, which may be those of a register tile: at its end the tile goes through memory once. Rows
+"""Iterations in a group of products, which may belong to a register tile: at its end the tile is stored and loaded once. Rows
 that fill no tile are added in the same order."""
 FEW = 32
-"""Iterations that may go on from a number in memory: to start from zero would take a tenth longer."""
+"""Most iterations that may continue from a number in memory: starting from zero would take a tenth longer."""
 
 
 def schedule_sums(kernel: KernelOp, target: Target, take: Take) -> None:

@@ -1,9 +1,9 @@
-"""Sweeps over a grid, one right after the other, as a stencil from one array to a second and back: run in strips of rows.
+"""Consecutive sweeps over a grid, as a stencil from one array to a second and back, run in strips of rows.
 
     for %i: for %j: %B[%i, %j] = f(%A[%i - 1, %j], ...)
     for %i2: for %j2: %A[%i2, %j2] = f(%B[%i2 - 1, %j2], ...)
 
-Each sweep streams both arrays through the caches. In strips the second one finds what the first one left there.
+Each sweep streams both arrays through the caches. In strips the second sweep finds the data of the first there.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ..schedule.interleave import Interleave
 from .base import Take, attempt
 
 STRIP = 32
-"""Rows of a strip: with rows of some KB they fit the second-level cache, and few are at an edge."""
+"""Rows in a strip: with rows of some KB they fit the second-level cache, and few are at an edge."""
 _MOST_HALO = 4
 
 
 def schedule_sweeps(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Run the sweeps that follow one another in a kernel in strips; those inside loops are the strategy `loops`'."""
+    """Run consecutive sweeps in a kernel in strips; the strategy `loops` handles those inside loops."""
     take_sweeps(kernel.body.block, take)
 
 
 def take_sweeps(block: Block, take: Take) -> None:
-    """Run the sweeps of a block in strips, as long as there are two that gain."""
+    """Run the sweeps of a block in strips, as long as two of them gain."""
     while (step := find_sweeps(block)) is not None and attempt(step, take) is not None:
         pass
 
 
 def find_sweeps(block: Block) -> Interleave | None:
-    """The step for the first two sweeps in a block that gain from strips."""
+    """The primitive for the first two sweeps in a block that gain from strips."""
     nests = [op for op in statements(block) if isinstance(op, ForOp)]
     for first, second in pairwise(nests):
         if _is_sweep(first) and _is_sweep(second) and (apart := halo(first, second)) is not None and apart <= _MOST_HALO:
@@ -55,7 +55,7 @@ def _is_sweep(loop: ForOp) -> bool:
 
 
 def halo(first: ForOp, second: ForOp) -> int | None:
-    """How many iterations apart two loops touch one row, one of them writing; None: unknown, or the second needs none."""
+    """The distance, in iterations, at which two loops touch one row, one of them writing; None: unknown, or independent."""
     apart, needed = 0, False
     for one in accesses(first):
         for two in accesses(second):
@@ -70,7 +70,7 @@ def halo(first: ForOp, second: ForOp) -> int | None:
 
 
 def _row(access: Access, loop: ForOp) -> tuple[int, int] | None:
-    """(dim, number) of an access whose subscript there is the index of a loop plus a number."""
+    """(dim, offset) of an access whose subscript there is the index of a loop plus an offset."""
     op = access.op
     if not isinstance(op, LoadOp | StoreOp):
         return None

@@ -1,12 +1,12 @@
 """Which parallel loops run on threads, and how they are divided.
 
-The outermost parallel loop with enough work runs on threads, those inside run in the thread that meets them. Where it has too
-few iterations to be shared evenly (`dialects/loop/grain.py`), the loop inside of it is divided with it, and so on.
+The outermost parallel loop with enough work runs on threads; the parallel loops inside it run in their thread. Where it has too
+few iterations to be shared evenly (`dialects/loop/grain.py`), the loop inside is divided together with it, and so on.
 
-Where threads divide the columns of rows that follow one another, as in a sum over segments, each goes through all rows, and
-does so once when it has several parts; parts begin at cache lines where they may, so that no two threads write into one.
+Where threads divide the columns of consecutive rows, as in a sum over segments, each thread visits all rows, once for all of
+its parts; parts begin at cache lines where possible, so that no two threads write into one.
 
-Code generation loads the constants of functions before all loops of a function, and there they take registers from sums. The
+Code generation hoists the constants of functions before all loops of a function, and there they take registers from sums. The
 body of a loop for threads is one function, so loops that compute functions beside such sums are outlined.
 """
 
@@ -33,11 +33,11 @@ from ..schedule.use_threads import UseThreads
 from .base import Take
 
 _MANY_SUMS = 8
-"""Results of a loop that are most of the registers."""
+"""Number of sums of a loop that occupy most of the registers."""
 
 
 def schedule_threads(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Place the loops of a kernel."""
+    """Assign the loops of a kernel to threads."""
     for loop in _outermost(kernel.body.block, max(grain.WORTH_OPS, target.wake_ops)):
         inside = sequence_in(loop)
         if inside is not None and _divides_all_rows(loop, inside):
@@ -52,7 +52,7 @@ def schedule_threads(kernel: KernelOp, target: Target, take: Take) -> None:
 
 
 def _outermost(block: Block, least: float) -> Iterator[ForOp]:
-    """The parallel loops that are worth threads and have none around them that is."""
+    """The outermost parallel loops that are worth threads."""
     for op in block.ops:
         if isinstance(op, ForOp) and op.outlined is not None:
             continue
@@ -65,7 +65,7 @@ def _outermost(block: Block, least: float) -> Iterator[ForOp]:
 
 
 def _band(loop: ForOp) -> list[ForOp]:
-    """The loops that are divided together, from the outermost one on: as few as are shared evenly."""
+    """The loops that are divided together, from the outermost one on: as few as can be shared evenly."""
     band, count = [loop], constant_extent(loop) if any(known_at(loop)) else loop.trip_count()
     while count is not None and not grain.is_even(count):
         body = band[-1].body.block
@@ -80,20 +80,20 @@ def _band(loop: ForOp) -> list[ForOp]:
 
 
 def _divides_all_rows(loop: ForOp, rows: ForOp) -> bool:
-    """Whether a loop divides each of the rows that `rows` goes through, in an order that matters."""
+    """Whether a loop divides each of the rows that `rows` visits in a significant order."""
     found = ops_in(rows, LoadOp, StoreOp)
     return _hands_on(found) and all(_divides_rows(access, loop, rows) for access in found)
 
 
 def _hands_on(found: Sequence[LoadOp | StoreOp]) -> bool:
-    """Whether what a row gets may depend on rows before: written at places that data gives, or read as well as written."""
+    """Whether a row may depend on earlier rows: written through gather indices, or read as well as written."""
     stores = [op for op in found if isinstance(op, StoreOp)]
     read = {op.buffer for op in found if isinstance(op, LoadOp)}
     return any(op.buffer in read or any(isinstance(value.owner, Operation) for value in op.indices) for op in stores)
 
 
 def _divides_rows(access: LoadOp | StoreOp, parts: ForOp, rows: ForOp) -> bool:
-    """Whether an access goes to another row with `rows`, by an earlier dim than the one along which `parts` moves it."""
+    """Whether an access moves to another row with `rows`, by an earlier dim than the one along which `parts` moves it."""
     moved = varying_values(rows)
     along = [[access.indices[k] for k in expr.used_dims()] for expr in access.map.data.results]
     part = next((dim for dim, values in enumerate(along) if parts.index in values), None)

@@ -1,8 +1,8 @@
-"""Small products run unpacked in a tile of sums that registers hold; or with one operand packed.
+"""Small products run unpacked, or with one operand packed, in a tile of sums that registers hold.
 
-Columns side by side in a few vectors, several rows at once through the sum, so that what is loaded is used many times. A panel
-of the operand that the columns read is packed where many rows read it, unless it is the whole operand; one that runs along
-the depth is transposed into panels.
+The columns are side by side in a few vectors, and several rows run through the sum at once, so that loads are reused. A panel
+of the right operand is packed where many rows read it, unless it is the whole operand; one that runs along the depth is
+transposed into panels.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from .product_nest import Product, bits_of, even_rows, find_product
 from .prologues import inline_prologue
 
 TILES_OF_A_PANEL = 4
-"""Tiles of rows that read a panel of columns: for fewer of them it is not worth packing."""
+"""Least tiles of rows that read a panel of columns for which packing pays."""
 
 
 LEAST_DEPTH_OF_NARROW = 16
-"""Terms of sums of fewer columns than a vector has lanes, which are not all used: of fewer terms other loops are as fast."""
+"""Least terms of sums of fewer columns than a vector has lanes, which wastes lanes: with fewer terms other loops are as
+fast."""
 
 
 def find_narrow(nest: ForOp, target: Target) -> Product | None:
@@ -44,47 +45,47 @@ def find_narrow(nest: ForOp, target: Target) -> Product | None:
 
 
 def panel_of(product: Product, width: int, turned: bool, target: Target) -> SSAValue | None:
-    """The buffer that the columns read, when a packed copy of `width` columns of it pays, or one that is `turned`."""
+    """The right operand's buffer, when a packed copy of `width` of its columns pays, or when it is `turned` (transposed)."""
     right = product.right
     if right is None or product.left is None or product.left.buffer is right.buffer:
         return None
     m, _, k = product.sizes
     bits = bits_of(product.depth)
     bytes_ = k * width * bits // 8
-    # the copy costs a pass over the panel, and is read once for every few rows; to turn it takes as long as to read it turned
+    # the copy costs a pass over the panel, and is read once for every few rows; a transposition costs as much as a strided read
     rows = _rows(target, bits, width)
     worth = m > rows if turned else m >= TILES_OF_A_PANEL * rows
     return right.buffer if worth and bytes_ <= target.l2_bytes // 2 else None
 
 
 def _rows(target: Target, bits: int, width: int) -> int:
-    """How many rows of `width` columns each keep their sums in registers; narrow ones are no more than those of two vectors."""
+    """How many rows of `width` columns keep their sums in registers; narrow ones get no more than rows of two vectors."""
     rows, columns = target.tile_of(bits)
     return max(1, rows * columns // max(width, 2 * target.lanes(bits)))
 
 
 def tile_width(columns: int, bits: int, target: Target) -> int:
-    """How many columns of a product with so many a tile has: all, where they are fewer than those of two vectors.
+    """The columns of a tile for a product with this many: all, where they are fewer than two vectors.
 
     Of tiles with as many sums, the one of four vectors a row loads least: four vectors and a number for each of its rows, where
-    that of two vectors has twice as many rows. It takes more registers, though, and is for columns that it fills.
+    that of two vectors has twice as many rows. It takes more registers, though, and serves only columns that it fills.
     """
     lanes = target.lanes(bits)
     rows, wide = _rows(target, bits, 4 * lanes), 4 * lanes
-    if columns % wide == 0 and 4 * rows + 4 + 1 <= target.vector_registers:  # sums, columns, the number of a row
+    if columns % wide == 0 and 4 * rows + 4 + 1 <= target.vector_registers:  # sums, columns, one broadcast number of a row
         return wide
     return min(columns, 2 * lanes)
 
 
 def _is_shared(product: Product) -> bool:
-    """Whether all loops inside that of the rows read the same panel of the right operand."""
+    """Whether all loops inside the loop over rows read the same panel of the right operand."""
     right = product.right
     inside = product.band[product.band.index(product.rows) :]
     return right is not None and not any(loop is not product.columns and loop.index in right.indices for loop in inside)
 
 
 def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take) -> None:
-    """Take the steps of a register tile."""
+    """Apply the primitives for a register tile."""
     rows, columns = name_of(product.rows), name_of(product.columns)
     count = product.columns.trip_count() or 0
     width = tile_width(count, bits_of(product.depth), target)
@@ -103,7 +104,7 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
         _, rest = take(Peel(outer, 0))
         copy_of = copies(kernel, originals, rest)
         parts.append((rest, copy_of[inner], copy_of[rows]))
-    if is_shared:  # the rest reads its columns in place, unless they have to be turned
+    if is_shared:  # the remainder reads its columns in place, unless they have to be transposed
         _pack(kernel, parts if turned else parts[:1], product, turned, target, take)
     for _, tiled, within in parts:
         _tile(kernel, tiled, within, product, target, take)
@@ -112,7 +113,7 @@ def tile_product(kernel: KernelOp, product: Product, target: Target, take: Take)
 def _pack(
     kernel: KernelOp, parts: Sequence[tuple[str, str, str]], product: Product, turned: bool, target: Target, take: Take
 ) -> None:
-    """Panels of the operand that the columns read, packed in the outer loop of each part; a prologue is computed there."""
+    """Pack panels of the right operand in the outer loop of each part; a prologue is computed there."""
     copied: list[tuple[str, str, int]] = []
     packed = None
     for outer, columns, rows in parts:
@@ -130,7 +131,7 @@ def _pack(
 
 
 def _copy(deep: str, across: str, lanes: int, square: int | None, take: Take) -> None:
-    """Vectors for the copy of a panel; of one that is turned, squares that registers transpose."""
+    """Vectorize the copy of a panel; a transposed one is made of square tiles, transposed in registers."""
     if square is not None:
         group, across = take(Split(across, square))
         take(Reorder((group, deep, across)))
@@ -148,7 +149,7 @@ def _lanes_of(kernel: KernelOp, columns: str) -> int:
 
 
 def _tile(kernel: KernelOp, columns: str, rows: str, product: Product, target: Target, take: Take) -> None:
-    """Columns side by side in vectors, rows at once through the sum."""
+    """Vectorize the columns, and jam the rows through the sum."""
     lanes = _lanes_of(kernel, columns)
     take(Vectorize(columns, lanes))
     bits = bits_of(product.depth)
@@ -162,6 +163,6 @@ def _tile(kernel: KernelOp, columns: str, rows: str, product: Product, target: T
         return
     made = take(UnrollAndJam(rows, at_once))
     left = trips % at_once
-    if left > 1:  # the rows that fill no tile, all of them at once
+    if left > 1:  # the rows that fill no tile, all at once
         rest = loops(loops(kernel)[made[-1]])
         take(UnrollAndJam(next(name for name, loop in rest.items() if loop.trip_count() == left), left))

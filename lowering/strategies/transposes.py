@@ -1,11 +1,11 @@
-"""Nests that read across what they write get square tiles, which are transposed in registers.
+"""Nests whose loads are strided where their stores are contiguous get square tiles, which are transposed in registers.
 
     for parallel %i, %j:  %out[%i, %j] = f(%x[%j, %i], ...)
 
-Stores run along memory with `%j`, some load with `%i`. A tile is as wide and as high as a vector: its rows are loaded
-as vectors and shuffled into columns (`llvm/emit_transpose.py`), so that every line of the caches that is touched is used up
-at once, however far rows are apart. What changes with the rows alone, as a bias, is loaded inside. Tiles go along `%j`; strips
-of them, a vector high, are what threads share, or parts of strips where there are few.
+Stores are contiguous along `%j`, some loads along `%i`. A tile is as wide and as high as a vector: its rows are loaded as
+vectors and shuffled into columns (`llvm/emit_transpose.py`), so that every cache line that is touched is used up at once,
+whatever the distance of rows. Loads that depend on the rows alone, as of a bias, are inside. Tiles go along `%j`; threads share
+strips of them, a vector high, or parts of strips where there are few.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from ..widening import is_lanewise
 from .base import Take
 
 _MOST_OPS = 24
-"""A body of more ops is not copied once for each row of a tile: it computes rather than moves."""
+"""Most ops in a body that is copied for each row of a tile: a larger one computes rather than moves."""
 
-# instructions an element: in a tile (a load, a store and shuffles of one row, shared by its lanes), and beside all tiles
+# instructions an element: in a tile (a load, a store and shuffles of one row, shared by its lanes), and outside all tiles
 _IN_TILE = 6.0
 _BESIDE = 2.5
 
 
 @dataclass(frozen=True)
 class Transpose:
-    """A nest whose stores run along memory with `columns` and some of whose loads run along it with `rows`.
+    """A nest whose stores are contiguous along `columns` and some of whose loads are contiguous along `rows`.
 
     Attributes:
         band: the parallel loops, outermost first, `rows` and `columns` among them.
@@ -56,7 +56,7 @@ class Transpose:
 
 
 def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose | None:
-    """What a nest reads across, if its sizes are known and have room for tiles."""
+    """The transposition in a nest, if its sizes are static and have room for tiles."""
     band, inside = [nest], list[Operation]()
     while band[-1].kind.data == "parallel" and (found := _loop_inside(kernel, band[-1])) is not None:
         following, before = found
@@ -82,7 +82,7 @@ def find_transpose(kernel: KernelOp, nest: ForOp, target: Target) -> Transpose |
 
 
 def _loop_inside(kernel: KernelOp, loop: ForOp) -> tuple[ForOp, list[Operation]] | None:
-    """The loop that is another's body, but for what can be computed in it, and that."""
+    """The loop that is the whole body of another, except for ops that can be computed in it, and those ops."""
     inside = statements(loop.body.block)
     last, others = inside[-1] if inside else None, inside[:-1]
     if not isinstance(last, ForOp) or last.results or (others and movable(kernel, last) != others):
@@ -92,25 +92,25 @@ def _loop_inside(kernel: KernelOp, loop: ForOp) -> tuple[ForOp, list[Operation]]
 
 def _bits(op: LoadOp | StoreOp) -> int:
     type = element_of(op.buffer)
-    return 64 if is_bool(type) else width_of(type)  # vectors of booleans are not transposed: no room is found for them
+    return 64 if is_bool(type) else width_of(type)  # vectors of booleans are not transposed: no tile fits them
 
 
 def _runs_along(op: Operation, loop: ForOp) -> bool:
-    """Whether an access goes to the next element of memory with the next iteration, and to no other row."""
+    """Whether an access moves to the next element of memory with the next iteration, and to no other row."""
     assert isinstance(op, LoadOp | StoreOp)
     dims = len(shape_of(op.buffer))
     return lane_stride(op, loop.index) == (dims - 1, 1)
 
 
 def _is_across(op: LoadOp, loop: ForOp, columns: list[ForOp]) -> bool:
-    """Whether a load runs along memory with a loop, and from row to row with the columns."""
+    """Whether a load is contiguous along a loop, and moves from row to row with the columns."""
     moved = lane_stride(op, columns[0].index) if columns else None
     dims = len(shape_of(op.buffer))
     return _runs_along(op, loop) and moved is not None and moved[1] > 0 and moved[0] < dims - 1
 
 
 def _lanes(rows: int, columns: int, most: int) -> int | None:
-    """The size of tile that costs least; None when most elements would be beside all tiles."""
+    """The size of tile that costs least; None when most elements would be outside all tiles."""
 
     def cost(lanes: int) -> float:
         inside = (rows // lanes * lanes) * (columns // lanes * lanes)
@@ -122,14 +122,14 @@ def _lanes(rows: int, columns: int, most: int) -> int | None:
 
 
 def schedule_transposes(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
-    """Tile a nest that reads across what it writes."""
+    """Tile a nest whose loads are strided where its stores are contiguous."""
     found = find_transpose(kernel, nest, target)
     if found is not None:
         tile_transpose(kernel, found, take)
 
 
 def tile_transpose(kernel: KernelOp, found: Transpose, take: Take) -> None:
-    """Strips as high as a vector has lanes; in them columns side by side, and the rows of a tile written out."""
+    """Make strips as high as a vector has lanes; vectorize the columns in them, and unroll the rows of a tile."""
     for loop in found.band[1:]:
         if movable(kernel, loop):
             take(Sink(name_of(loop)))
@@ -162,7 +162,7 @@ def tile_transpose(kernel: KernelOp, found: Transpose, take: Take) -> None:
 
 
 def _part(count: int, most: int) -> int:
-    """How many of `count` tiles a part of a strip has: at most so many, a divisor if one is at least half as large."""
+    """The tiles in a part of a strip: at most `most`, a divisor of `count` if one is at least half as large."""
     return next((part for part in range(most, most // 2, -1) if count % part == 0), most)
 
 

@@ -6,10 +6,10 @@
     products[p, n, y, x, o] = sum over i of image[p, n, y, x, i] * filters[p, i, o]       for all points p
     out = transform of products
 
-Each block of tiles computes what it needs of all but the filters (`loop-compute-at`). Where all filters stay in the cache, too,
-they are transformed once, and threads share the blocks of tiles. Else blocks of filters are transformed where they are used, a
-few features of the image at a time (`loop-demote`), for a block of tiles as large as possible, and threads share the blocks of
-which there are more. The tiles of a block are the rows of a product (`loop-collapse-dims`, `loop-coalesce`).
+Each block of tiles computes its own inputs except for the filters (`loop-compute-at`). Where all filters stay in the cache,
+too, they are transformed once, and threads share the blocks of tiles. Else blocks of filters are transformed where they are
+used, a few features of the image at a time (`loop-demote`), for a block of tiles as large as possible, and threads share the
+more numerous of both kinds of blocks. The tiles of a block are the rows of a product (`loop-collapse-dims`, `loop-coalesce`).
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Blocks:
     """How tiles and filters are cut into blocks.
 
     Attributes:
-        images: of a block of tiles; several where it has all tiles of each.
+        images: images in a block of tiles; several where it has all tiles of each.
         rows: rows of tiles of an image in a block.
         width: tiles of a row in a block.
         columns: result features of a block of filters, whole vectors.
-        count: blocks of filters.
-        depth: features of a block of filters.
+        count: the number of blocks of filters.
+        depth: features in a block of filters.
         stay: whether all filters are transformed once, and stay in the second-level cache.
     """
 
@@ -73,21 +73,21 @@ class Blocks:
     stay: bool
 
     def across(self, images: int, high: int, wide: int) -> int:
-        """How many blocks of tiles there are in so many images of `high x wide` tiles."""
+        """The number of blocks of tiles in this many images of `high x wide` tiles."""
         return -(-images // self.images) * -(-high // self.rows) * -(-wide // self.width)
 
     @property
     def tiles(self) -> int:
-        """Tiles of a block."""
+        """The number of tiles in a block."""
         return self.images * self.rows * self.width
 
 
 def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, points: int, lanes: int, l2_bytes: int) -> Blocks:
     """The blocks for images of (number, rows of tiles, tiles of a row), of f32, with so many points of a tile.
 
-    Filters that stay take at most two thirds of the second-level cache, what is made of a block of tiles a quarter; of filters
-    that do not stay a block takes a quarter, what is made of tiles half. Transforming 64 x 64 filters anew for each row of
-    tiles took a fifth of the time.
+    Filters that stay take at most two thirds of the second-level cache, the values computed from a block of tiles a quarter; a
+    block of filters that do not stay takes a quarter, the values computed from tiles half. Transforming 64 x 64 filters anew
+    for each row of tiles took a fifth of the time.
     """
     images, high, wide = sizes
     cache = l2_bytes // (points * 4)
@@ -107,7 +107,7 @@ def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, points: i
 
 
 def _part(size: int, most: int) -> int:
-    """The length of parts of a size, at most `most`: of those that threads share in the least of time the longest."""
+    """The length of parts of a size, at most `most`: of the lengths that threads share fastest the longest."""
     return min(range(min(size, most), 0, -1), key=lambda part: uneven(-(-size // part)) * -(-size // part) * part)
 
 
@@ -120,9 +120,9 @@ class Tiles:
     """A product, for each point, of transformed tiles and filters, all of which are in local buffers.
 
     Attributes:
-        padded: what the tiles are read from.
+        padded: the buffer from which the tiles are read.
         results: the loop over features that transforms the products.
-        at: which tile that loop transforms: a loop for each dim, or None.
+        at: the tile that this loop transforms: a loop for each dim, or None.
     """
 
     filters: AllocOp
@@ -139,7 +139,7 @@ class Tiles:
 
 
 def find_tiles(kernel: KernelOp) -> Tiles | None:
-    """The transforms and the product of a convolution, before anything is done to them."""
+    """The transforms and the product of a convolution, before any scheduling."""
     for depth in ops_in(kernel, ForOp):
         if (found := _tiles(depth)) is not None:
             return found
@@ -181,7 +181,7 @@ def _stores(alloc: AllocOp) -> list[StoreOp]:
 
 
 def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Cut tiles and filters into blocks, which compute what they need, and make their tiles the rows of a product."""
+    """Cut tiles and filters into blocks, which compute their inputs, and make their tiles the rows of a product."""
     if (tiles := find_tiles(kernel)) is None:
         return
     blocks = tiles.blocks(target)
@@ -213,29 +213,29 @@ def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
         if blocks.across(*sizes) <= blocks.count:
             for name in outer:
                 take(Serialize(name))
-    for name in (image, products, made):  # a power of two apart, points would share few sets of the caches
+    for name in (image, products, made):  # at distances that are powers of two, points would share few sets of the caches
         take(SetLayout(name, (0, 1, 2), pad=1, dim=1))
     schedule_convolutions(kernel, target, take)
 
 
 def _pad(kernel: KernelOp, padded: str, target: Target, take: Take) -> None:
-    """Let the copy of the image with padding have no conditions: it is copied by vectors, and divided where padding begins."""
+    """Remove the conditions from the copy of the image with padding: vectorize it, and divide it where padding begins."""
     nest = _nest(_stored(kernel, padded))
     names = list(map(name_of, nest))
     if nest and _is_copied_along(nest[-1]) and (lanes := lanes_of(nest[-1], target)) <= (nest[-1].trip_count() or 0):
-        attempt(Vectorize(names[-1], lanes), take)  # once, before there are five of it
+        attempt(Vectorize(names[-1], lanes), take)  # once, before it is divided into five
     for loop in names:
         attempt(Partition(loop), take)
 
 
 def _is_copied_along(loop: ForOp) -> bool:
-    """Whether a loop runs along memory with all that is read and stored in it."""
+    """Whether a loop is contiguous for all its loads and stores."""
     accesses = ops_in(loop, LoadOp, StoreOp)
     return all(runs_along(op, loop) or lane_stride(op, loop.index) == (0, 0) for op in accesses)
 
 
 def _cut(tiles: Tiles, blocks: Blocks, take: Take) -> tuple[list[str], str | None]:
-    """Let results be computed in blocks: the loops over blocks of tiles, outermost first, and that over blocks of filters."""
+    """Compute results in blocks; returns the loops over blocks of tiles, outermost first, and over blocks of filters."""
     outer, within = list[str](), list[str]()
     sizes = tiles.products.buffer.type.get_shape()[1:4]
     for loop, size, part in zip(tiles.at, sizes, (blocks.images, blocks.rows, blocks.width), strict=True):
@@ -257,7 +257,7 @@ def _cut(tiles: Tiles, blocks: Blocks, take: Take) -> tuple[list[str], str | Non
 
 
 def _stored(kernel: KernelOp, name: str) -> StoreOp:
-    """What stores to a local buffer."""
+    """The ops that store to a local buffer."""
     return next(op for op in ops_in(kernel, StoreOp) if buffer_name(op.buffer) == name)
 
 
@@ -275,7 +275,7 @@ def _runs_once(loop: ForOp) -> bool:
 
 
 def _fill(kernel: KernelOp, name: str, sizes: Sequence[int], take: Take) -> None:
-    """Let loops over a part of a block of `sizes` run over all of it: what that adds is not read."""
+    """Pad loops over a part of a block of `sizes` to all of it: the additional elements are not read."""
     for store in [op for op in ops_in(kernel, StoreOp) if buffer_name(op.buffer) == name]:
         at = [*zip(subscripts(store)[1:], sizes, strict=False)]
         loops = [loop for loop in _nest(store) if loop.trip_count() is None and not _runs_once(loop)]
@@ -285,7 +285,7 @@ def _fill(kernel: KernelOp, name: str, sizes: Sequence[int], take: Take) -> None
 
 
 def _sum_in_parts(store: StoreOp, count: int, take: Take) -> str | None:
-    """Add the products of a few features to the sums in memory, then those of the next ones: the loop over such parts."""
+    """Add the products of a few features to the sums in memory, then the next ones; returns the loop over such parts."""
     depth = store.value.owner
     if not isinstance(depth, ForOp) or (depth.trip_count() or 0) <= count:
         return None
@@ -300,15 +300,15 @@ def _sum_in_parts(store: StoreOp, count: int, take: Take) -> str | None:
 
 
 def schedule_features(kernel: KernelOp, target: Target, take: Take) -> None:
-    """Make vectors of the loops over features around small local buffers: one register holds each value of a tile."""
+    """Vectorize the loops over features around small local buffers: one register holds each value of a tile."""
     for loop in [op for op in ops_in(kernel, ForOp) if runs_over_features(op)]:
         take(Vectorize(name_of(loop), max(2, target.lanes(stored_bits(loop)))))
 
 
 def runs_over_features(loop: ForOp) -> bool:
-    """Whether a parallel loop owns small buffers and runs along memory with all else that it stores.
+    """Whether a parallel loop owns small buffers and is contiguous for all its other stores.
 
-    Filters, each of which is read once, may lie across.
+    Filters, each of which is read once, may be strided.
     """
     if loop.kind.data != "parallel" or loop.step.value.data != 1:
         return False
