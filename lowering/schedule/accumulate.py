@@ -1,7 +1,7 @@
 """Keep the elements that a loop updates in a register tile: loaded before the loop, stored after it.
 
-Requires accesses of the buffer in the loop with one and the same subscript, which does not change with the loop. Other accesses
-of the buffer there must not touch these elements.
+Requires accesses of the buffer in the loop with one and the same subscript, which is invariant in the loop. Other accesses of
+the buffer there must not touch these elements.
 
     before                                         after, buffer=C at=k
     loop.for seq %k = 0 to %K {                    %C_tile = loop.alloc register : memref<6xf32>
@@ -18,8 +18,9 @@ of the buffer there must not touch these elements.
                                                      loop.store %c, %C[%i_out]
                                                    }
 
-The tile `<buffer>_tile` has one dim a loop inside that the subscript uses, of its greatest constant extent. It is not loaded
-when every element is stored before it is read, and not stored when none is written. Returns the loops `<v>_in`, then `<v>_out`.
+The tile `<buffer>_tile` has one dim for each inner loop that the subscript uses, of its greatest constant extent. It is not
+loaded when every element is stored before it is read, and not stored when none is written. Returns the loops `<v>_in`, then
+`<v>_out`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from .cloning import Values, fill, is_vector, load_of, loop_like, redirect, stor
 
 @dataclass
 class _Plan:
-    """What is kept: accesses `uses` to `buffer[at]`, in `loop`, moved by the loops `tiled`."""
+    """The elements to keep: accesses `uses` to `buffer[at]`, in `loop`, moved by the loops `tiled`."""
 
     loop: ForOp
     buffer: SSAValue
@@ -72,11 +73,11 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Accumulate(Primitive):
-    """Keep what a loop updates in registers.
+    """Keep the elements that a loop updates in registers.
 
     Attributes:
-        buffer: whose elements are kept.
-        at: the loop during which they are.
+        buffer: the buffer of these elements.
+        at: the loop during which they are kept.
     """
 
     name = "loop-accumulate"
@@ -127,7 +128,7 @@ class Accumulate(Primitive):
             ops = [fill(loop, ops)]
         return ops
 
-    # -- what is kept, and whether it may be
+    # # -- the accesses, and their legality
 
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
@@ -162,7 +163,7 @@ class Accumulate(Primitive):
         return plan
 
     def _tiled(self, loop: ForOp, at: list[Affine], use: Access) -> list[ForOp]:
-        """The loops inside that move the accesses, outermost first."""
+        """The inner loops that move the accesses, outermost first."""
         inside = use.loops[use.loops.index(loop) + 1 :]
         used = {value for form in at for value in form.values()}
         tiled = [inner for inner in inside if inner.index in used]
@@ -177,14 +178,14 @@ class Accumulate(Primitive):
         return tiled
 
     def _extent(self, loop: ForOp, given: Sequence[ForOp]) -> Extent:
-        """How far a loop goes in the nests around the loop that is accumulated in, which need not run."""
+        """How far a loop extends in the copy nests, which need not run as often as the loop itself."""
         found = extent(loop, given)
         if found is None:
             raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
         return found
 
     def _others(self, plan: _Plan, others: list[Access]) -> None:
-        """No other access in the loop touches what is kept."""
+        """Check that no other access in the loop touches the kept elements."""
         kept = self._outside(plan, writes=plan.stores)
         for other in others:
             if kept.writes or other.writes:
@@ -193,7 +194,7 @@ class Accumulate(Primitive):
                     raise self.refuse(f"another access touches what is kept: {conflict}", conflict)
 
     def _distinct(self, plan: _Plan) -> None:
-        """Each element of the tile is another one of the buffer: what is stored back last would win."""
+        """Check that tile elements map to distinct buffer elements: else the last one stored would win."""
         if not plan.stores:
             return
         if plan.loop.kind.data == "parallel":
@@ -205,13 +206,13 @@ class Accumulate(Primitive):
                 raise self.refuse(f"two elements of the tile are one of {self.buffer}: {conflict}", conflict)
 
     def _outside(self, plan: _Plan, writes: bool) -> Access:
-        """The access of the nests around the loop: as one in it, but whether or not the loop runs."""
+        """The access of the copy nests: as the one in the loop, but whether or not the loop runs."""
         use = plan.uses[0]
         around = use.loops[: use.loops.index(plan.loop)]
         return Access(use.op, plan.buffer, writes, (*around, *plan.tiled))
 
     def _touched(self, kernel: KernelOp, plan: _Plan) -> None:
-        """The nests touch no more than the loop does, or what is more does no harm."""
+        """Check that the copy nests touch no more elements than the loop does, or harmless ones."""
         checked = holds(plan.loop, CheckOp)
 
         def certain(use: Access) -> bool:
@@ -235,7 +236,7 @@ class Accumulate(Primitive):
             self._shared(plan, outside)
 
     def _shared(self, plan: _Plan, outside: Access) -> None:
-        """What is stored back although it was not written is not written by another iteration of a parallel loop meanwhile."""
+        """Check that no other iteration of a parallel loop writes elements that are stored back unchanged."""
         for k, parallel in enumerate(outside.loops):
             if parallel.kind.data != "parallel" or plan.loop not in walk(parallel) or private_in(plan.buffer, parallel):
                 continue

@@ -1,9 +1,9 @@
-"""The default schedule: for every kernel that nobody scheduled, the steps that its loops and the target suggest.
+"""The default schedule: applies, to every kernel without a schedule, the primitives that its loops and the target suggest.
 
-The strategies (`lowering/strategies/`) schedule the kinds of nests they know, each nest in a transaction (`transactions.py`):
-what fails leaves the kernel as it was. The loops of a kernel that a program launches come from ops whose sums have no order;
-any other kernel keeps every bit of what it computes. All steps are the public primitives: `loop-auto{verbose=true}` shows those
-that stayed on standard error, to be edited and replayed.
+The strategies (`lowering/strategies/`) schedule the kinds of nests they know, each nest in a transaction (`transactions.py`): a
+strategy that fails leaves the kernel unchanged. The loops of a kernel that a program launches come from ops whose sums have no
+order; any other kernel keeps every bit of its results. All steps are public primitives: `loop-auto{verbose=true}` prints those
+that were applied on standard error, to be edited and replayed.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class LoopAutoPass(ModulePass):
     """Schedule every kernel of a module that is not scheduled yet.
 
     Attributes:
-        verbose: print the steps, and the strategies that were rolled back.
-        threads: whether kernels that are written by hand get loops for threads, which a caller from C has to know.
+        verbose: print the applied primitives, and the strategies that were rolled back.
+        threads: whether handwritten kernels get loops for threads, which a caller from C has to know.
     """
 
     name = "loop-auto"
@@ -43,7 +43,7 @@ class LoopAutoPass(ModulePass):
         self.schedule(op)
 
     def schedule(self, module: builtin.ModuleOp, done: Callable[[KernelOp], None] | None = None) -> None:
-        """What the pass does; `done` is told of each kernel of the module once it is as it stays."""
+        """Run the pass; `done` is called with each kernel of the module once it is final."""
 
         def took(kernel: KernelOp, taken: Taken) -> None:
             if self.verbose:
@@ -57,7 +57,7 @@ class LoopAutoPass(ModulePass):
 
 
 Took = Callable[[KernelOp, Taken], None]
-"""Is told of every step that a strategy has taken, once the strategy has come to its end."""
+"""Called with every primitive that a strategy has applied, after the strategy has finished."""
 
 
 def schedule_module(
@@ -70,8 +70,8 @@ def schedule_module(
     """Schedule every kernel of a module that is not scheduled yet.
 
     Args:
-        failed: is told of strategies that were rolled back.
-        done: is told of each kernel of the module once it is as it stays.
+        failed: called with each strategy that was rolled back.
+        done: called with each kernel of the module once it is final.
     """
     target = target_of(module)
     launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
@@ -83,8 +83,8 @@ def schedule_module(
 
 
 def _drop_empty(kernel: KernelOp) -> None:
-    """Remove the loops that never run or do nothing: peeling and splitting would leave none of those that are expected."""
-    for loop in reversed(ops_in(kernel, ForOp)):  # those inside of others first
+    """Remove the loops that never run or do nothing: after peeling and splitting none of the expected loops would be left."""
+    for loop in reversed(ops_in(kernel, ForOp)):  # inner loops first
         trips = loop.trip_count()
         never_runs = trips == 0 or (trips is None and constant_extent(loop) == 0)
         if never_runs or not (loop.results or statements(loop.body.block)):
@@ -103,11 +103,11 @@ def schedule_kernel(
     *,
     order_free: bool = False,
 ) -> None:
-    """Take the steps of the default schedule of a kernel; told of as by `schedule_module`.
+    """Apply the default schedule to a kernel; the callbacks are those of `schedule_module`.
 
     Args:
-        order_free: whether sums may be added in any order, as those of a program; else what the kernel computes stays the
-            same, bit for bit. For any number of threads it does in any case.
+        order_free: whether sums may be reassociated, as those of a program; otherwise the kernel's results stay the same, bit
+            for bit. For any number of threads they do in any case.
     """
     from ..strategies import in_order
 

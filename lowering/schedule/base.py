@@ -1,4 +1,4 @@
-"""What every schedule primitive is: parameters, a check, a rewrite. The pass and the Python method follow from it.
+"""The base class of schedule primitives: parameters, a check, a rewrite. The pass and the Python method follow from it.
 
 @dataclass(frozen=True)
 class Split(Primitive):
@@ -35,21 +35,21 @@ class Primitive(ModulePass):
 
     kernel: str | None = field(default=None, kw_only=True)
     places: ClassVar[bool] = False
-    """Whether the step only says where loops run: on threads, in functions of their own. What is known of them stays."""
+    """Whether the primitive only assigns loops to threads or outlines them. Analyses of the kernel then stay valid."""
 
     def check(self, kernel: KernelOp) -> None:
-        """Raise ScheduleError unless the step keeps the meaning of the kernel."""
+        """Raise ScheduleError unless the primitive keeps the meaning of the kernel."""
         raise NotImplementedError
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
-        """Change a kernel that `check` accepts; the names of the new loops, in the order that the docstring says."""
+        """Rewrite a kernel that `check` accepts; returns the names of the new loops, in the order that the docstring says."""
         raise NotImplementedError
 
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         self.run(self.target(op))
 
     def run(self, kernel: KernelOp) -> tuple[str, ...]:
-        """Check and rewrite one kernel; the names of the new loops."""
+        """Check and rewrite one kernel; returns the names of the new loops."""
         unique_names(kernel)
         try:
             self._check_numbers()
@@ -58,22 +58,22 @@ class Primitive(ModulePass):
         except ScheduleError as error:
             placed(error, self._subject(kernel))
             raise
-        unique_names(kernel)  # of what was copied: a refused step that follows changes nothing
+        unique_names(kernel)  # copies get unique names now, so that a refused primitive that follows changes nothing
         return made
 
     def _subject(self, kernel: KernelOp) -> ForOp | KernelOp:
-        """What a refusal is about: the first loop that the step names, else the kernel."""
+        """The op that a refusal points to: the first loop that the primitive names, else the kernel."""
         known = loops(kernel)
         values = [getattr(self, option.name) for option in dataclasses.fields(self)]
         names = [name for value in values for name in (value if isinstance(value, tuple) else (value,))]
         return next((known[name] for name in names if isinstance(name, str) and name in known), kernel)
 
     def commit(self, kernel: KernelOp) -> tuple[str, ...]:
-        """Rewrite a kernel that has been checked, whose module is scheduled from now on."""
+        """Rewrite a checked kernel, and mark its module as scheduled."""
         module = kernel.parent_op()
-        if module is not None:  # what is scheduled by hand is not scheduled again
+        if module is not None:  # the default schedule skips kernels that are scheduled by hand
             module.attributes["lamina.phase"] = _SCHEDULED
-        if self.places:  # which no kept answer tells of
+        if self.places:  # no cached analysis depends on it
             made = self.rewrite(kernel)
             drop_obstacles(kernel)
             return made
@@ -85,7 +85,7 @@ class Primitive(ModulePass):
         return made
 
     def _check_numbers(self) -> None:
-        """Sizes, factors and counts leave room for arithmetic on indices in 64 bits."""
+        """Check that sizes, factors and counts leave room for arithmetic on indices in 64 bits."""
         for option in dataclasses.fields(self):
             value = getattr(self, option.name)
             for number in value if isinstance(value, tuple) else (value,):
@@ -93,7 +93,7 @@ class Primitive(ModulePass):
                     raise self.refuse(f"{option.name} is at most {LARGEST_STEP} in size, got {number}")
 
     def target(self, module: builtin.ModuleOp) -> KernelOp:
-        """The kernel of a module that the step is for."""
+        """The kernel of a module to which the primitive applies."""
         kernels = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, KernelOp)}
         if self.kernel is not None:
             if self.kernel not in kernels:
@@ -106,11 +106,11 @@ class Primitive(ModulePass):
         return next(iter(kernels.values()))
 
     def refuse(self, reason: str, witness: object = None) -> ScheduleError:
-        """The error that says why the step is not legal."""
+        """The error that says why the primitive is not legal."""
         return ScheduleError(f"{self.as_text()}: {reason}", witness)
 
     def as_text(self) -> str:
-        """The step as pipeline text: `loop-split{loop=i size=16}`. Fields at their defaults are left out."""
+        """The primitive as pipeline text: `loop-split{loop=i size=16}`. Fields at their defaults are left out."""
         parts = []
         for option in dataclasses.fields(self):
             value = getattr(self, option.name)
@@ -132,5 +132,5 @@ def _shown(value: Any) -> str:
 
 
 def consumed(before: KernelOp, after: KernelOp) -> set[str]:
-    """Loops of a kernel that a step replaced."""
+    """Loops of a kernel that a primitive replaced."""
     return set(loops(before)) - set(loops(after))

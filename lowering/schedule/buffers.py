@@ -1,4 +1,4 @@
-"""Local buffers in another shape: what the steps that change it require, and how all accesses are rewritten."""
+"""Local buffers of another shape: the requirements of the primitives that reshape them, and the rewriting of all accesses."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .cloning import is_vector, redirect, remove, subscripts
 
 
 def require_static(step: Primitive, alloc: AllocOp) -> None:
-    """Refuse a buffer of unknown sizes, or with a layout."""
+    """Refuse a buffer with dynamic sizes or a layout."""
     type = alloc.buffer.type
     if DYNAMIC_INDEX in type.get_shape() or not isinstance(type.layout, NoneAttr):
         raise step.refuse(f"{alloc.buffer.name_hint} needs a static shape and no layout: {type}")
 
 
 def accesses_of(step: Primitive, alloc: AllocOp, verb: str) -> list[LoadOp | StoreOp]:
-    """The accesses of a buffer, of single elements; refused where there are others."""
+    """The accesses of a buffer, of single elements; others are refused."""
     found: dict[LoadOp | StoreOp, None] = {}
     for use in alloc.buffer.uses:
         op = use.operation
@@ -35,7 +35,7 @@ def accesses_of(step: Primitive, alloc: AllocOp, verb: str) -> list[LoadOp | Sto
 
 
 def store_as(old: AllocOp, shape: Sequence[int], at: Callable[[list[Affine]], Sequence[Affine]], place: Operation) -> None:
-    """Replace a buffer by one of another shape, before `place`; `at` says where an element is that was at some subscripts."""
+    """Replace a buffer by one of another shape, before `place`; `at` maps the old subscripts of an element to the new ones."""
     type = memref(old.buffer.type.element_type, shape)
     new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
     new.location, new.attributes = old.location, dict(old.attributes)

@@ -1,4 +1,4 @@
-"""Loops and accesses written again for another place: clones of loops, accesses to another buffer, expressions recomputed."""
+"""Clones of loops, accesses redirected to another buffer, and recomputed expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..analysis.nests import FreshNames, fresh, name_of
 from ..analysis.regions import lowers, uppers
 
 Values = dict[SSAValue, Affine]
-"""What index values are replaced by."""
+"""The expressions that replace index values."""
 
 
 def subscripts(op: LoadOp | StoreOp | PrefetchOp) -> list[Affine]:
@@ -30,14 +30,14 @@ def is_vector(op: LoadOp | StoreOp) -> bool:
 
 
 def load_of(like: Operation, buffer: SSAValue, at: Sequence[Affine], name: str | None = None) -> LoadOp:
-    """A load of one element, from the place in the source of another op."""
+    """A load of one element, with the source location of another op."""
     op = LoadOp.build_load(buffer, *as_map(at))
     op.location, op.value.name_hint = like.location, name
     return op
 
 
 def store_of(like: Operation, value: SSAValue, buffer: SSAValue, at: Sequence[Affine]) -> StoreOp:
-    """A store of one element, from the place in the source of another op."""
+    """A store of one element, with the source location of another op."""
     op = StoreOp.build_store(value, buffer, *as_map(at))
     op.location = like.location
     return op
@@ -63,13 +63,13 @@ def redirect(op: LoadOp | StoreOp, buffer: SSAValue, at: Sequence[Affine]) -> No
 
 
 def remove(op: Operation) -> None:
-    """Take an op without users out of its block."""
+    """Detach an op without users from its block."""
     op.detach()
     op.erase()
 
 
 def loop_like(loop: ForOp, name: str, values: Values, like: Operation | None = None) -> ForOp:
-    """An empty loop with the bounds of another; `values` learns what its variable is now."""
+    """An empty loop with the bounds of another; `values` maps the old variable to the new one."""
     body = Block(arg_types=[IndexType()])
     kind = "seq" if loop.kind.data in ("reduce", "vector") else loop.kind.data
     new = ForOp.build_loop(
@@ -92,7 +92,7 @@ def fill(loop: ForOp, ops: Sequence[Operation]) -> ForOp:
 
 
 def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
-    """The constant 0 of a type, at the top of the kernel; one that the kernel has is moved there."""
+    """The constant 0 of a type, at the top of the kernel; an existing one is moved there."""
     block = kernel.body.block
     value = scalar_attribute(0.0, type)
     for op in block.ops:
@@ -116,7 +116,7 @@ def zero(kernel: KernelOp, type: Attribute) -> SSAValue:
 class Copier:
     """Copies ops into a block, with values replaced: index values by expressions, others by values.
 
-    Subscripts and bounds take expressions as they are; where the value of an index is needed otherwise, it is computed.
+    Subscripts and bounds take expressions directly; where the value of an index is needed elsewhere, it is computed.
     """
 
     kernel: KernelOp
@@ -195,13 +195,13 @@ class Copier:
         return new
 
     def _replace(self, old: SSAValue, new: SSAValue) -> None:
-        """A value of the copy; one that subscripts and bounds may name stands there too."""
+        """A value of the copy that may appear in subscripts and bounds."""
         self.values[old] = new
         if isinstance(new.type, IndexType):
             self.indices[old] = Affine.of(new)
 
     def operand(self, value: SSAValue, target: Block, like: Operation) -> SSAValue:
-        """What a value is in the copy; an index that is an expression is computed at the end of the block."""
+        """The value of the copy that replaces one; an index that is an expression is computed at the end of the block."""
         if value in self.values or value not in self.indices:
             return self.values.get(value, value)
         return computed(self.indices[value], ScalarBuilder(target, like.location))
@@ -224,7 +224,7 @@ def computed(form: Affine, builder: ScalarBuilder) -> SSAValue:
 
 
 def discard(block: Block) -> None:
-    """Give up ops that stand nowhere in a kernel."""
+    """Erase detached ops."""
     for op in reversed(list(block.ops)):
         op.detach()
         op.erase(safe_erase=False)

@@ -8,9 +8,8 @@
       }
     }
 
-The new loop has the name of the outer one. Requires loops of one kind that carry nothing, from 0 to numbers, step 1, whose
-variables stand in subscripts and bounds alone. Iterations run in the order they ran in, so this is always legal.
-Returns the loop.
+The new loop has the name of the outer one. Requires loops of one kind without carried values, from 0 to constants, with step 1,
+whose variables occur in subscripts and bounds alone. Iterations keep their order, so this is always legal. Returns the loop.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from .rewriting import take_body
 
 @dataclass(frozen=True)
 class Coalesce(Primitive):
-    """`outer` and `inner`, which is all that stands in it, become one loop."""
+    """`outer` and `inner`, which is its whole body, become one loop."""
 
     name = "loop-coalesce"
     outer: str
@@ -59,7 +58,7 @@ class Coalesce(Primitive):
         outer, inner = (find(kernel, name, self.name) for name in (self.outer, self.inner))
         count, size, block = outer.trip_count() or 0, inner.trip_count() or 0, outer.parent
         assert block is not None
-        i, one = outer.index, inner.index  # the body of the inner loop is that of the new one, and so its index
+        i, one = outer.index, inner.index  # the new loop reuses the body of the inner loop, and so its index
         for op in dict.fromkeys(use.operation for index in (i, one) for use in index.uses):
             if isinstance(op, ForOp):
                 bounds = [as_map([_joined(form, i, one, size) for form in found]) for found in (lowers(op), uppers(op))]
@@ -76,7 +75,7 @@ class Coalesce(Primitive):
 
 
 def _joined(form: Affine, i: SSAValue, j: SSAValue, size: int) -> Affine:
-    """An expression over the variables of an outer loop and one of `size` inside, with the second for both."""
+    """An expression over the variables of an outer loop and an inner one of `size`, written over the second alone."""
     parts = [atom for atom in form.terms if isinstance(atom, Part)]
     if form.terms.get(i, 0) == form.terms.get(j, 0) * size and not any(
         {i, j} & {*part.x.values(), *part.y.values()} for part in parts

@@ -6,7 +6,7 @@ Requires a buffer of static shape that the kernel allocates, and accesses of sin
     %t = loop.alloc stack : memref<3x4xf32>    %t = loop.alloc stack : memref<12xf32>
     loop.store %a, %t[%i, %j + 1]              loop.store %a, %t[%i * 4 + %j + 1]
 
-Elements lie where they were. Returns no names.
+Elements keep their addresses. Returns no names.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from .buffers import accesses_of, require_static, store_as
 
 @dataclass(frozen=True)
 class CollapseDims(Primitive):
-    """Let several dims of a local buffer be one.
+    """Merge several dims of a local buffer into one.
 
     Attributes:
         buffer: a local buffer.
         dim: the first of these dims.
-        count: how many they are.
+        count: the number of dims.
     """
 
     name = "loop-collapse-dims"

@@ -1,7 +1,7 @@
-"""Compute what a loop needs of a local buffer in that loop, each iteration its own region.
+"""Compute the elements of a local buffer that a loop needs in that loop, each iteration its own region.
 
-Requires a local buffer that one op stores to, in a statement that does nothing else, before the loop in the same block. Its
-inputs must not be written in between. What iterations have in common is computed by each of them.
+Requires a local buffer that a single op stores to, in a statement without other effects, before the loop in the same block. Its
+inputs must not be written in between. Elements needed by several iterations are computed by each of them.
 
     before                                         after, buffer=t at=i
     %t = loop.alloc scratch : memref<64x32xf32>    loop.for seq %i = 1 to 63 {
@@ -15,8 +15,8 @@ inputs must not be written in between. What iterations have in common is compute
       loop.for seq %j = 0 to 32 {                    loop.for seq %j = 0 to 32 {
         ... %t[%i - 1, %j], %t[%i + 1, %j] ...         ... %t[0, %j], %t[2, %j] ...
 
-A dim shrinks to what the reads in an iteration span when that is a number; other dims stay whole. When something outside of the
-loop reads the buffer too, the statement stays there, and the loop gets a copy. Returns the loops of the statement.
+A dim shrinks to the range of the reads in an iteration when its length is constant; other dims stay whole. When ops outside the
+loop read the buffer too, the statement stays there, and the loop gets a copy. Returns the loops of the statement.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .rewriting import start_at_zero
 
 @dataclass(frozen=True)
 class _Span:
-    """What an iteration needs of a dim: `count` elements from `low` on."""
+    """The elements of a dim that an iteration needs: `count` elements from `low` on."""
 
     low: Affine
     count: int
@@ -54,7 +54,7 @@ class _Span:
 
 @dataclass
 class _Plan:
-    """What moves: the statement of `found`, into `loop`, for `readers`; `others` read the buffer elsewhere."""
+    """The statement of `found` that moves into `loop`, for `readers`; `others` read the buffer elsewhere."""
 
     found: Producer
     loop: ForOp
@@ -69,7 +69,7 @@ class ComputeAt(Primitive):
 
     Attributes:
         buffer: the local buffer.
-        at: the loop that is to compute what it reads.
+        at: the loop that reads it, in which it is computed.
     """
 
     name = "loop-compute-at"
@@ -120,7 +120,7 @@ class ComputeAt(Primitive):
         return tuple(name_of(op) for op in ops_in(statement, ForOp))
 
     def _moved(self, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
-        """The buffer of an iteration and the statement itself, in a block."""
+        """Put the buffer of an iteration and the statement itself into a block."""
         found = plan.found
         for use in list(found.alloc.buffer.uses):
             if isinstance(use.operation, PrefetchOp):
@@ -129,11 +129,11 @@ class ComputeAt(Primitive):
         found.outer.detach()
         block.add_ops([alloc, found.outer])
         self._narrow(plan, alloc, found.loops, found.store)
-        assert block.last_op is not None  # the statement, also where it was but the store
+        assert block.last_op is not None  # the statement, even if it was only the store
         return alloc, block.last_op
 
     def _copy(self, kernel: KernelOp, plan: _Plan, block: Block) -> tuple[AllocOp, Operation]:
-        """The buffer of an iteration and a copy of the statement, in a block."""
+        """Put the buffer of an iteration and a copy of the statement into a block."""
         name, found = fresh(kernel, self.buffer), plan.found
         alloc = self._alloc(plan, name)
         block.add_op(alloc)
@@ -162,14 +162,14 @@ class ComputeAt(Primitive):
         return alloc
 
     def _narrow(self, plan: _Plan, alloc: AllocOp, loops: Sequence[Operation], store: StoreOp) -> None:
-        """Bound the loops of a statement by what an iteration needs, and let it store that."""
+        """Bound the loops of a statement by the elements that an iteration needs, and redirect its stores."""
         at = subscripts(store)
         for form, span in zip(plan.found.at, plan.spans, strict=True):
             if span is not None:
                 _narrow(next(new for old, new in zip(plan.found.loops, loops, strict=True) if old.index is form.value), span)
         redirect(store, alloc.buffer, _shifted(at, plan.spans))
 
-    # -- what moves, and whether it may
+    # # -- the statement, and its legality
 
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
@@ -192,7 +192,7 @@ class ComputeAt(Primitive):
         return plan
 
     def _check_current(self, plan: _Plan) -> None:
-        """What the loop reads is from the same iteration of the loops around the statement and the loop."""
+        """Check that the reads belong to the same iteration of the loops around both the statement and the loop."""
         found = plan.found
         if found.alloc.parent_block() is found.block:
             return
@@ -210,7 +210,7 @@ class ComputeAt(Primitive):
                 raise self.refuse(f"{self.buffer}{show(at)}{where} may be of an earlier iteration: at {shown}", miss)
 
     def _spans(self, plan: _Plan) -> list[_Span | None]:
-        """What an iteration of the loop needs of each dim; None: all of it."""
+        """The elements of each dim that an iteration of the loop needs; None: all of them."""
         reads = {reader: subscripts(reader) for reader in plan.readers if isinstance(reader, LoadOp)}
         if len(reads) < len(plan.readers):
             return [None] * len(plan.found.at)
@@ -237,7 +237,7 @@ def _made_in(buffer: SSAValue, op: Operation) -> bool:
 
 
 def _span(reads: Mapping[LoadOp, Sequence[Affine]], dim: int, loop: ForOp) -> _Span | None:
-    """The least range that holds the subscripts of a dim in one iteration of a loop, when it has a constant length."""
+    """The smallest range that holds the subscripts of a dim in one iteration of a loop, when its length is constant."""
     lows: list[Affine] = []
     highs: list[Affine] = []
     for op, at in reads.items():

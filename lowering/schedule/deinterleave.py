@@ -1,4 +1,4 @@
-"""Run each residue class of a loop's iterations in a loop of its own: the first, third, fifth ..., then the second, fourth ...
+"""Run each residue class of a loop's iterations in a separate loop: the first, third, fifth ..., then the second, fourth ...
 
     before                                  after loop-deinterleave{loop=i ways=2}
     loop.for parallel %i = 0 to 9 {         loop.for parallel %i = 0 to 5 {
@@ -10,10 +10,10 @@
                                               loop.store %b, %y[%i2 * 2 + 1]
                                             }
 
-Where subscripts had the remainder of the index by `ways` in them, each loop knows it: `loop-split-dim` can then put each class
-into a row of its own.
+Where subscripts contained the remainder of the index modulo `ways`, it is constant in each loop: `loop-split-dim` can then put
+each class into a separate row.
 
-Requires constant bounds with as many iterations as `ways`. Legal where the iterations are independent; a reduction combines its
+Requires constant bounds with at least `ways` iterations. Legal where the iterations are independent; a reduction combines its
 elements in another order. Returns one loop a class, the first of which keeps the name.
 """
 
@@ -77,7 +77,7 @@ class Deinterleave(Primitive):
 
 
 def _after(loop: ForOp, copy: ForOp) -> ForOp:
-    """Put a copy of a loop after it; a reduction goes on with what the loop results in."""
+    """Put a copy of a loop after it; a reduction continues from the result of the first."""
     block = loop.parent
     assert block is not None
     block.insert_op_after(copy, loop)

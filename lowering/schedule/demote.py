@@ -1,4 +1,4 @@
-"""Keep what a loop carries in the element of memory where its result ends up.
+"""Keep the carried values of a loop in memory, in the elements where its results are stored.
 
     before                                         after loop-demote{loop=ko}
     %s = loop.for seq %ko = 0 to %K step 64        loop.store %zero, %y[%i]
@@ -9,11 +9,12 @@
     }                                                loop.store %t, %y[%i]
     loop.store %s, %y[%i]                          }
 
-The loop then carries nothing, so that it can trade places with those around it: a sum that is made block by block.
+The loop then carries nothing, so that it can be interchanged with the loops around it: a sum that is accumulated block by
+block.
 
-Requires a `seq` loop whose results are each stored, after it, to an element that does not change with it, and are used for
-nothing else. Legal when nothing in the loop, or between it and the stores, accesses these buffers, and no argument may be the
-same memory. Returns the loop.
+Requires a `seq` loop whose results are each stored, after it, to an element that is invariant in it, and have no other uses.
+Legal when nothing in the loop, or between it and the stores, accesses these buffers, and no argument may alias them. Returns
+the loop.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .rewriting import take_body
 
 @dataclass(frozen=True)
 class Demote(Primitive):
-    """Carry the values of `loop` in memory, where its results are stored."""
+    """Carry the values of `loop` in memory, in the elements where its results are stored."""
 
     name = "loop-demote"
     loop: str
@@ -85,7 +86,7 @@ class Demote(Primitive):
         return (self.loop,)
 
     def _stores(self, kernel: KernelOp, loop: ForOp) -> list[StoreOp]:
-        """Where each result of the loop is stored."""
+        """The element to which each result of the loop is stored."""
         if not loop.results or loop.kind.data != "seq":
             remedy = ": split it first" if loop.kind.data == "reduce" else ""
             raise self.refuse(f"{self.loop} is no seq loop that carries values{remedy}")
@@ -106,7 +107,7 @@ class Demote(Primitive):
         return stores
 
     def _check_between(self, loop: ForOp, stores: list[StoreOp]) -> None:
-        """Nothing touches the buffers from the start of the loop to the stores."""
+        """Check that nothing touches the buffers from the start of the loop to the stores."""
         buffers = {store.buffer for store in stores}
         for access in accesses(loop):
             if access.buffer in buffers:
@@ -125,7 +126,7 @@ class Demote(Primitive):
 
 
 def _sink_to_use(load: LoadOp, body: Block) -> None:
-    """Move a load down to the first statement of a body that uses it, so that what comes before stands by itself."""
+    """Move a load down to the first statement of a body that uses it, which separates the ops before it."""
     users = {use.operation for use in load.value.uses}
     for op in body.ops:
         if any(inner in users for inner in walk(op)):

@@ -1,4 +1,4 @@
-"""Compute what a loop results in for all iterations of the loops around it first, into an array; then use it.
+"""Compute the results of a loop for all iterations of the loops around it first, into an array; then use them.
 
     before                                         after, loop=k at=io multiples=4,16
     loop.for seq %io = 0 to %M step 4 {            loop.for seq %io = 0 to %M step 4 {
@@ -15,13 +15,13 @@
                                                          %t = math.tanh %s2
                                                          loop.store %t, %y[%io + %i2, %j2]
 
-What stands before the loop stays there; of it, arithmetic and loads that the rest needs are done again. The array
-`<loop>_results` (one for each value, the second is `<loop>_results2`) has a dim for each of the loops between `at` and `loop`,
-as long as that runs at most, rounded up to its `multiples`, so that a tile at the end has room.
+Ops before the loop stay there; arithmetic and loads among them that the rest needs are repeated. The array `<loop>_results`
+(one for each value, the second is `<loop>_results2`) has a dim for each of the loops between `at` and `loop`, as long as its
+greatest extent, rounded up to its `multiples`, so that a tile at the end has room.
 
-Requires a loop with results and, from `at` to it, loops that are nested perfectly. Legal when no iteration uses, in the rest,
-what a later one changes up to the loop, or changes what that one reads there; for `parallel` loops that is so. Returns the
-loops of the rest, outermost first.
+Requires a loop with results and, from `at` to it, perfectly nested loops. Legal when no iteration uses, in the rest, an element
+that a later one changes up to the loop, or changes an element that the later one reads there; `parallel` loops satisfy this.
+Returns the loops of the rest, outermost first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from .cloning import Values, fill, load_of, loop_like, remove, store_of
 
 @dataclass
 class _Plan:
-    """The loop, those between `at` and it, and the ops after it with what they need of those before."""
+    """The loop, those between `at` and it, and the ops after it with those before it that they need."""
 
     loop: ForOp
     band: list[ForOp]
@@ -58,20 +58,20 @@ class _Plan:
     rest: list[Operation]
 
     def numbers(self, values: Values) -> list[Affine]:
-        """Where in the array an iteration of the band has its element."""
+        """The subscripts of an iteration of the band in the array."""
         pairs = zip(self.extents, self.band, strict=True)
         return [size.number(Affine.of(loop.index)).substitute(values) for size, loop in pairs]
 
 
 @dataclass(frozen=True)
 class Expand(Primitive):
-    """Keep the results of `loop` in an array, for all iterations of the loops inside `at`; what uses them comes after.
+    """Keep the results of `loop` in an array, for all iterations of the loops inside `at`; their uses follow.
 
     Attributes:
         loop: a loop with results.
         at: the loop in each iteration of which an array is made.
-        multiples: what the dims of the array are rounded up to multiples of, one for each loop between.
-        place: `scratch`, `stack` or `register`.
+        multiples: the dims of the array are rounded up to multiples of these, one for each loop between.
+        place: the memory space: `scratch`, `stack` or `register`.
     """
 
     name = "loop-expand"
@@ -115,7 +115,7 @@ class Expand(Primitive):
         return op
 
     def _rest(self, plan: _Plan, buffers: Sequence[AllocOp], nest: Sequence[ForOp], values: Values) -> list[Operation]:
-        """The ops after the loop, taken out of its block, as the body of the new nest."""
+        """The ops after the loop, removed from its block, as the body of the new nest."""
         loads = [
             load_of(plan.loop, buffer.buffer, plan.numbers(values), result.name_hint)
             for result, buffer in zip(plan.loop.results, buffers, strict=True)
@@ -130,7 +130,7 @@ class Expand(Primitive):
         _leave_unused(plan.needed)
         return [*loads, *again, *plan.rest]
 
-    # -- what moves, and whether it may
+    # # -- the loops and ops, and their legality
 
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
@@ -179,7 +179,7 @@ class Expand(Primitive):
         return body[: body.index(loop)], body[body.index(loop) + 1 :]
 
     def _needed(self, kernel: KernelOp, before: list[Operation], rest: list[Operation]) -> list[Operation]:
-        """What the rest uses of the ops before the loop: arithmetic, and loads of what the kernel does not write."""
+        """The ops before the loop that the rest uses: arithmetic, and loads from buffers that the kernel does not write."""
         used = {operand for op in rest for inner in walk(op) for operand in inner.operands}
         written = {access.buffer for access in accesses(kernel) if access.writes}
         needed: list[Operation] = []
@@ -193,7 +193,7 @@ class Expand(Primitive):
         return needed[::-1]
 
     def _check_order(self, plan: _Plan, before: list[Operation]) -> None:
-        """The rest of an iteration may run after the first part of all later ones."""
+        """Check that the rest of an iteration may run after the first part of all later ones."""
         found = accesses(plan.band[0])
         first = [a for a in found if any(op.is_ancestor(a.op) for op in (*before, plan.loop))]
         rest = [a for a in found if any(op.is_ancestor(a.op) for op in plan.rest)]
@@ -217,7 +217,7 @@ class Expand(Primitive):
 
 
 def _leave_unused(ops: Sequence[Operation]) -> None:
-    """Remove those ops, of some that only compute, whose results nothing uses any more."""
+    """Remove those pure ops whose results have no uses left."""
     for op in reversed(ops):
         if not any(result.uses for result in op.results):
             remove(op)

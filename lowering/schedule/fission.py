@@ -1,4 +1,4 @@
-"""Make one loop two: the first runs its body up to and with the statement named, the second the rest.
+"""Split the body of a loop into two loops: the first runs it up to and with the statement named, the second the rest.
 
     before                                  after loop-fission{loop=i after=y}
     loop.for parallel %i = 0 to %N {        loop.for parallel %i = 0 to %N {
@@ -10,9 +10,9 @@
                                               loop.store %b, %w[%i2]
                                             }
 
-`after` is the variable of a loop that stands in it, a value, or a buffer (the last store to it). Index arithmetic and constants
-that both parts use are computed in both; other values cannot cross. Legal when no iteration of the rest touches an element that
-a later iteration of the first part touches, one of them writing. Returns both loops.
+`after` is the variable of a loop in the body, a value, or a buffer (the last store to it). Index arithmetic and constants that
+both parts use are computed in both; other values cannot cross. Legal when no iteration of the rest touches an element that a
+later iteration of the first part touches, one of them writing. Returns both loops.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _named(op: Operation) -> set[str | None]:
 
 
 def _crossing(before: list[Operation], after: list[Operation]) -> list[SSAValue]:
-    """The values of the first part that the rest uses, in the order in which they are computed."""
+    """The values of the first part that the rest uses, in the order of their definitions."""
     used = {operand for op in after for inner in walk(op) for operand in inner.operands}
     needed: set[SSAValue] = set()
     for op in reversed(before):
@@ -52,7 +52,7 @@ def _crossing(before: list[Operation], after: list[Operation]) -> list[SSAValue]
 
 @dataclass(frozen=True)
 class Fission(Primitive):
-    """`loop` becomes two, the first with its body up to and with the statement `after`."""
+    """`loop` becomes two loops, the first with its body up to and with the statement `after`."""
 
     name = "loop-fission"
     loop: str
@@ -81,7 +81,7 @@ class Fission(Primitive):
         first = [access for access in found if _within(access, before)]
         rest = [access for access in found if _within(access, after)]
         if loop.kind.data == "parallel":
-            return  # the order of its iterations means nothing
+            return  # its iterations have no order
         undecided: CannotDecide | None = None
         for one in rest:
             for two in first:

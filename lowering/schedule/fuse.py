@@ -10,9 +10,9 @@
       loop.store %b, %z[%j]
     }
 
-Ops between them that compute or allocate go before both. Legal when no iteration of the first loop touches an element that an
-earlier iteration of the second touches, one of them writing. Two parallel loops are one if their iterations do not meet at all,
-else the result is `seq`; carried values and sums go side by side. Returns the loop, which has the name of the first.
+Ops between them that compute or allocate move before both. Legal when no iteration of the first loop touches an element that an
+earlier iteration of the second touches, one of them writing. Two parallel loops stay parallel if no different iterations
+conflict, else the result is `seq`; carried values and sums are concatenated. Returns the loop, which has the name of the first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def same_bounds(one: ForOp, two: ForOp) -> bool:
 
 
 def fused(first: ForOp, second: ForOp, kind: str) -> ForOp:
-    """One loop in the place of two."""
+    """One loop that replaces two."""
     block = first.parent
     assert block is not None
     for op in _between(first, second):
@@ -101,10 +101,10 @@ def _uses(op: Operation, values: set[SSAValue]) -> bool:
 
 
 def check_neighbours(step: Primitive, first: ForOp, second: ForOp) -> None:
-    """Refuse a step unless what stands between two loops of one block can go before both, and needs nothing of the first.
+    """Refuse a primitive unless the ops between two loops of one block can move before both, and do not depend on the first.
 
     Raises:
-        ScheduleError: something in between, or the second loop, does.
+        ScheduleError: an op in between, or the second loop, prevents it.
     """
     if first is second or first.parent is not second.parent or second not in _following(first):
         raise step.refuse(f"{name_of(second)} does not follow {name_of(first)} in the same loop")
@@ -123,7 +123,7 @@ def check_neighbours(step: Primitive, first: ForOp, second: ForOp) -> None:
 
 @dataclass(frozen=True)
 class Fuse(Primitive):
-    """`first` and `second`, neighbours of the same bounds, become one loop."""
+    """`first` and `second`, neighbours with equal bounds, become one loop."""
 
     name = "loop-fuse"
     first: str
@@ -147,7 +147,7 @@ class Fuse(Primitive):
             raise self.refuse(f"{self.second} would touch an element too early: {conflict}", conflict)
 
     def _conflict(self, kernel: KernelOp, relation: str) -> Conflict | None:
-        """Iterations of the first and the second loop, related as said, that touch one element: asked of the fused loop."""
+        """Iterations of both loops, in the given relation, that touch one element; found on the fused loop."""
         copy = kernel.clone()
         first, second = (find(copy, name, self.name) for name in (self.first, self.second))
         n = len(accesses(first))

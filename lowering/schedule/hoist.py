@@ -1,4 +1,4 @@
-"""Give the iterations of a loop parts of one buffer around the loop, in place of a buffer each.
+"""Replace a buffer in each iteration of a loop by one buffer around the loop, with a part for each iteration.
 
     before                                       after loop-hoist{buffer=t}
     loop.for parallel %i = 0 to 64 {             %t = loop.alloc scratch : memref<64x32xf32>
@@ -10,11 +10,11 @@
       ... %t[...] ...                              ... %t[%i, ...] ...
     }                                            }
 
-The first dim is the number of the iteration. The statements of the loop can then run in loops of their own (`loop-fission`,
+The first dim is the number of the iteration. The statements of the loop can then run in separate loops (`loop-fission`,
 `loop-expand`).
 
-Requires a buffer of static shape that stands directly in a loop whose greatest number of iterations is known, and accesses of
-single elements. Legal always: no iteration reads what another one writes. Returns no names.
+Requires a buffer of static shape that is allocated directly in a loop with a known greatest number of iterations, and accesses
+of single elements. Always legal: no iteration reads elements that another one writes. Returns no names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compute the elements of a local buffer where they are read, instead of storing them.
 
-Requires a local buffer that one op stores to, at distinct loop variables of its nest and at numbers, what is computed without
-other effects. Every element that is read must be one that is stored, from inputs that are not written in between.
+Requires a local buffer that a single op stores to, at subscripts that are distinct loop variables of its nest or constants,
+with a pure computation. Every element that is read must have been stored, from inputs that are not written in between.
 
     before                                         after, buffer=t
     %t = loop.alloc scratch : memref<64xf32>       loop.for parallel %j = 0 to 63 {
@@ -15,7 +15,7 @@ other effects. Every element that is read must be one that is stored, from input
       loop.store %c, %y[%j]
     }
 
-The nest and the buffer go away. Returns the names of loops that are computed again.
+The nest and the buffer are removed. Returns the names of the copied loops.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .cloning import Copier, Values, discard, is_vector, remove, subscripts
 
 @dataclass(frozen=True)
 class Inline(Primitive):
-    """Recompute a local buffer where it is read.
+    """Recompute the elements of a local buffer where they are read.
 
     Attributes:
         buffer: the local buffer.
@@ -90,7 +90,7 @@ class Inline(Primitive):
         return tuple(names)
 
     def _find(self, kernel: KernelOp) -> tuple[Producer, list[LoadOp]]:
-        """What computes the buffer, and what reads it."""
+        """The nest that computes the buffer, and its reads."""
         buffer = find_buffer(kernel, self.buffer, self.name)
         readers = [op for op in ops_in(kernel, LoadOp, GatherOp) if op.buffer is buffer]
         if not readers:
@@ -108,7 +108,7 @@ class Inline(Primitive):
         return found, loads
 
     def _check_nest(self, found: Producer) -> None:
-        """Each iteration of the nest stores its own element, and nothing else is computed on the way."""
+        """Check that each iteration of the nest stores a different element, and has no other effects."""
         if is_vector(found.store):
             raise self.refuse(f"what computes {self.buffer} stores vectors: inline before you vectorize")
         variables = [form.value for form in found.at if form.number is None]
@@ -129,7 +129,7 @@ class Inline(Primitive):
         raise self.refuse(f"what computes {self.buffer} uses local buffers or conditions")
 
     def _check_load(self, found: Producer, load: LoadOp) -> None:
-        """A read takes an element that was stored in the same iteration of the loops around both."""
+        """Check that a read takes an element that was stored in the same iteration of the loops around both."""
         where = f" ({place(load)})" if place(load) else ""
         at, inside = subscripts(load), {loop.index for loop in found.loops}
         for target, form in zip(found.at, at, strict=True):
@@ -146,11 +146,11 @@ class Inline(Primitive):
 
     @staticmethod
     def _values(found: Producer, load: LoadOp) -> Values:
-        """What the loop variables of the nest are for the element that is read."""
+        """The values of the nest's loop variables for the element that is read."""
         return {target.value: form for target, form in zip(found.at, subscripts(load), strict=True) if target.value is not None}
 
     def _copy(self, kernel: KernelOp, found: Producer, load: LoadOp, block: Block) -> tuple[SSAValue, list[str]]:
-        """Write into a block what computes the element that is read; its value and the names of new loops."""
+        """Clone the computation of the element that is read into a block; returns its value and the names of new loops."""
         copier = Copier(kernel, self._values(found, load))
         for op in _needed(found):
             copier.copy(op, block)
@@ -158,7 +158,7 @@ class Inline(Primitive):
 
 
 def _plain(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op that stand in no subscript or bound."""
+    """The operands of an op that occur in no subscript or bound."""
     if isinstance(op, ForOp):
         return op.inits
     skipped = set(op.indices) if isinstance(op, LoadOp | StoreOp | PrefetchOp) else set[SSAValue]()
@@ -166,7 +166,7 @@ def _plain(op: Operation) -> Sequence[SSAValue]:
 
 
 def _needed(found: Producer) -> Sequence[Operation]:
-    """The ops of the nest that the stored value needs, in order; of loops inside with all that is in them."""
+    """The ops of the nest that the stored value needs, in order; inner loops with their whole bodies."""
     wanted = {found.store.value}
     kept: list[Operation] = []
     levels = [loop.body.block for loop in found.loops]

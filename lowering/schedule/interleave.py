@@ -1,4 +1,4 @@
-"""Run two neighbouring loops of the same bounds strip by strip: each strip of the second while what it reads is in the cache.
+"""Run two neighbouring loops of equal bounds strip by strip: the second reads each strip while it is in the cache.
 
     before                                  after loop-interleave{first=i second=j size=32 halo=1}
     loop.for seq %i = 0 to %N {             loop.for seq %io = 0 to %N step 32 {
@@ -11,12 +11,12 @@
                                               loop.for seq %j_edge = max(-1, -%j_edges) to min(1, %N - %j_edges) {
                                                 ... %y[%j_edges + %j_edge - 1], ...
 
-In a strip the second loop leaves out `halo` iterations on both sides, which may need what another strip computes; all of these
-run at the end. So strips may be independent of each other, for `parallelize`. Ops between the loops go before both.
+In a strip the second loop leaves out `halo` iterations on both sides, which may need elements of another strip; all of these
+run at the end. So strips may be independent of each other, for `parallelize`. Ops between the loops move before both.
 
-Requires loops of step 1 that carry no values, and strips of at least two halos. Legal when the iterations of the second loop
+Requires loops of step 1 without carried values, and strips of at least two halos. Legal when the iterations of the second loop
 are independent, and none of them touches an element that the first loop touches more than `halo` iterations later, one of them
-writing. Returns the loop over strips, the two loops in it, the loop over edges and the one in that.
+writing. Returns the loop over strips, the two loops in it, the loop over edges and the loop inside that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .split import split_loop
 
 @dataclass(frozen=True)
 class Interleave(Primitive):
-    """`first` and `second` run in strips of `size` iterations; `halo` says how far apart iterations may need each other."""
+    """`first` and `second` run in strips of `size` iterations; `halo` bounds the distance of dependences between them."""
 
     name = "loop-interleave"
     first: str
@@ -91,7 +91,7 @@ class Interleave(Primitive):
         return tuple(name_of(loop) for loop in (strips, one, two, edges, edge))
 
     def _edges(self, kernel: KernelOp, second: ForOp) -> tuple[ForOp, ForOp]:
-        """The loop over the edges of strips, and in it that over the iterations on both sides of one, after the second loop."""
+        """The loop over the edges of strips, and inside it the loop over the iterations on both sides of one."""
         names = fresh(kernel, f"{self.second}_edges"), fresh(kernel, f"{self.second}_edge")
         copy = copied(second, kernel, "_edge")
         body = take_body(copy)

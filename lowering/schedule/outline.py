@@ -1,13 +1,13 @@
-"""Move the body of a loop into a function of its own.
+"""Outline the body of a loop: move it into a separate function.
 
     before                                  after loop-outline{loop=i}
     loop.for parallel %i = 0 to 64 {        loop.for parallel %i = 0 to 64 outlined {
 
-Code generation keeps the constants of polynomials in registers through all of a function. In a function of their own they take
-none from sums that a loop beside it keeps. A call costs a few nanoseconds.
+Code generation keeps the constants of polynomials in registers throughout a function. In a separate function they take none
+from sums that a neighbouring loop keeps. A call costs a few nanoseconds.
 
-Requires a loop without carried values that runs where it stands: no vectors, not unrolled, not divided among threads. A hint:
-always legal. Returns the loop.
+Requires a loop without carried values that is neither vectorized, nor unrolled, nor divided among threads. A hint: always
+legal. Returns the loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .base import Primitive
 
 @dataclass(frozen=True)
 class Outline(Primitive):
-    """`loop` becomes a call of a function of its own."""
+    """The body of `loop` becomes a function that is called."""
 
     name = "loop-outline"
     places = True

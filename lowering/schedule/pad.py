@@ -1,4 +1,4 @@
-"""Run a loop up to its full tile: the iterations that this adds only touch padding.
+"""Extend a loop to its full tile: the additional iterations only touch padding.
 
     before                                       after loop-pad{loop=ii size=8}
     %t = loop.alloc stack : memref<8xf32>        %t = loop.alloc stack : memref<8xf32>
@@ -8,11 +8,11 @@
       loop.store %b, %t[%ii]                       loop.store %b, %t[%ii]
     }                                            }
 
-Requires a loop that carries nothing, from 0 or from an expression, from which it is counted then. Legal when in the iterations
-added every access stays inside its buffer, all that is written is local, and no iteration that was there before reads any of it
-later. Of the buffers in `clamp` they may read beyond the end: what is read there is the last element instead,
-`%x[min(%io + %ii, %N - 1)]`, or before the beginning where they go backwards: `%x[max(%N - 1 - %io - %ii, 0)]`. Returns the
-loop.
+Requires a loop without carried values, from 0 or from an expression, from which it is then counted. Legal when in the
+additional iterations every access stays inside its buffer, all written elements are local, and no original iteration reads any
+of them later. In buffers of `clamp` they may read beyond the end: they then read the last element instead, `%x[min(%io + %ii,
+%N - 1)]`, or, where they go backwards, the first one instead of those before the beginning: `%x[max(%N - 1 - %io - %ii, 0)]`.
+Returns the loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Linear = tuple[Terms, int]
 
 
 class _Padding:
-    """A kernel with a loop run further than it was, and what that adds."""
+    """A kernel with an extended loop, and the iterations that this adds."""
 
     def __init__(self, kernel: KernelOp, loop: ForOp, size: int, clamped: Sequence[str] = ()):
         self.kernel, self.loop, self.clamped = kernel, loop, clamped
@@ -52,20 +52,20 @@ class _Padding:
         self.within = [access for access in self.found if loop in access.loops]
 
     def past(self, instance: Instance, end: AffineExpr) -> None:
-        """The instance is in an iteration that an old bound excludes."""
+        """Constrain the instance to an iteration that an old bound excludes."""
         terms, constant = instance.linear(end, self.values)
         instance.system.ge(combine({instance.variables[self.loop.index]: 1}, terms, -1), -constant)
 
     def before(self, instance: Instance) -> None:
-        """The instance is in an iteration that was there before."""
+        """Constrain the instance to an original iteration."""
         for end in self.ends:
             terms, constant = instance.linear(end, self.values)
             instance.system.ge(combine(terms, {instance.variables[self.loop.index]: 1}, -1), constant - 1)
 
-    # -- staying inside
+    # # -- accesses stay in bounds
 
     def leaves(self) -> str | None:
-        """An access that the iterations added take out of its buffer."""
+        """An access that leaves its buffer in the additional iterations."""
         for access in self.within:
             for end in self.ends:
                 system = System()
@@ -84,7 +84,7 @@ class _Padding:
         return None
 
     def held(self, access: Access, dim: int) -> tuple[bool, bool]:
-        """Whether an access is held at the beginning and at the end of a dim."""
+        """Whether an access is clamped at the beginning and at the end of a dim."""
         if access.writes or buffer_name(access.buffer) not in self.clamped or not isinstance(access.op, LoadOp):
             return False, False
         return _ends(subscripts(access.op)[dim], self.loop)
@@ -112,10 +112,10 @@ class _Padding:
         what = f"{does} {buffer_name(access.buffer)} at {at} of dim {dim}, which has {size} elements"
         return f"the added iteration {variables} {what}{where}{', with ' + sizes if sizes else ''}"
 
-    # -- changing nothing
+    # # -- results stay the same
 
     def read_later(self) -> Conflict | None:
-        """An iteration added and a later one that was there before, where the first writes what the second reads."""
+        """An additional iteration and a later original one, where the first writes an element that the second reads."""
         for one in self.within:
             for two in self.found:
                 if one.writes and not two.writes and one.buffer is two.buffer and self.loop not in private_to(one.buffer):
@@ -131,8 +131,8 @@ class _Padding:
     def stays_in_its_iteration(self, one: Access, two: Access) -> bool:
         """Whether two accesses to an element are in one iteration of the loop: a dim of both is its index.
 
-        Asked first, since it needs no proof. Bounds may differ in other iterations of the loops around it: the buffer has to be
-        theirs.
+        This test comes first, since it needs no proof. Bounds may differ in other iterations of the loops around it: the buffer
+        has to be local to one.
         """
         if self.loop not in two.loops or any(loop not in private_to(one.buffer) for loop in around(self.loop)):
             return False
@@ -142,7 +142,7 @@ class _Padding:
         return any(x.value is self.loop.index and x == y for x, y in dims)
 
     def orders(self, one: Access, two: Access) -> Iterator[dict[ForOp, str]]:
-        """How the loops around both are related when `two` happens after `one` on the same buffer."""
+        """The relations of the loops around both accesses when `two` happens after `one` on the same buffer."""
         both = [loop for loop in one.loops if loop in two.loops]
         for k, loop in enumerate(both):
             if loop in private_to(one.buffer):
@@ -187,13 +187,13 @@ def _sizes(instance: Instance, point: dict[str, int]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Pad(Primitive):
-    """`loop` runs from 0 to `size`.
+    """Extend `loop` to run from 0 to `size`.
 
     Attributes:
-        loop: a loop that runs no further than that.
-        size: how far it is to run.
-        clamp: buffers that are only read, of which the iterations added read the last element, or the first one where they go
-            backwards, where they would leave them.
+        loop: a loop whose extent is at most that.
+        size: its new extent, in iterations.
+        clamp: read-only buffers of which the additional iterations read the last element, or the first one where they go
+            backwards, where they would leave the buffer.
     """
 
     name = "loop-pad"
@@ -240,13 +240,13 @@ class Pad(Primitive):
         return (self.loop,)
 
     def _clamped_reads(self, kernel: KernelOp, loop: ForOp) -> list[LoadOp]:
-        """The reads of the buffers in `clamp` whose place changes with the loop."""
+        """The reads of the buffers in `clamp` whose subscripts change with the loop."""
         buffers = [find_buffer(kernel, name, self.name) for name in self.clamp]
         reads = [op for op in ops_in(loop, LoadOp) if op.buffer in buffers]
         return [op for op in reads if any(loop.index in form.values() for form in subscripts(op))]
 
     def _check_clamped(self, kernel: KernelOp, loop: ForOp) -> None:
-        """There is a last element, and what is read is one element."""
+        """Check that a last element exists, and that the read is of one element."""
         for read in self._clamped_reads(kernel, loop):
             if is_vector(read):
                 raise self.refuse(f"a read of {buffer_name(read.buffer)} moves a vector: pad before you vectorize")
@@ -258,13 +258,13 @@ class Pad(Primitive):
 
 
 def _ends(form: Affine, loop: ForOp) -> tuple[bool, bool]:
-    """Whether a linear subscript may leave a dim at its beginning and at its end as a loop goes on."""
+    """Whether a linear subscript may leave a dim at its beginning and at its end as a loop advances."""
     step = form.terms.get(loop.index, 0)
     return step < 0, step > 0
 
 
 def _clamp(kernel: KernelOp, read: LoadOp, loop: ForOp) -> None:
-    """Let a read whose place changes with a loop stop at the end of its buffer that it goes towards."""
+    """Clamp a read whose subscript changes with a loop at the end of its buffer that it approaches."""
     at = subscripts(read)
     for dim, (form, size) in enumerate(zip(at, sizes(kernel, read.buffer), strict=True)):
         if loop.index not in form.values():
@@ -286,7 +286,7 @@ def _clamp(kernel: KernelOp, read: LoadOp, loop: ForOp) -> None:
 
 
 def _innermost(read: LoadOp, form: Affine) -> tuple[Block, Operation]:
-    """The block in which all values of an expression are known, and the op of it that is or holds the read."""
+    """The block in which all values of an expression are defined, and the op in it that is or contains the read."""
     homes = [value.owner if isinstance(value.owner, Block) else value.owner.parent for value in form.values()]
     op: Operation = read
     while (block := op.parent_block()) not in homes:

@@ -1,4 +1,4 @@
-"""Let the iterations of a loop run in any order or at once: of the outermost such loop, on threads.
+"""Let the iterations of a loop run in any order or concurrently; the outermost such loop can run on threads.
 
     before                                  after loop-parallelize{loop=i}
     loop.for seq %i = 0 to %N {             loop.for parallel %i = 0 to %N {

@@ -1,4 +1,4 @@
-"""Run the iterations of a loop in which the conditions inside hold in a loop of their own, without the conditions.
+"""Run the iterations of a loop in which its inner conditions hold in a separate loop, without the conditions.
 
     before                                      after loop-partition{loop=i}
     loop.for parallel %i = 0 to 10 {            loop.for parallel %i_start = 0 to 1 {
@@ -13,10 +13,11 @@
       loop.store %v, %y[%i]
     }
 
-The comparisons of conditions of `loop.if` that depend on the loop's index alone decide: those of a conjunction all hold in the
-loop that keeps its name. What runs before it and after it gets the loops `<loop>_start` and `<loop>_end`, in which a comparison
-that has one value goes, too. Where there are no such, those decide that compare the index with what is known before the loop,
-as `%io + %i >= 1`, if they hold from one place up to another. The order of the iterations stays, so this is always legal.
+The range is decided by the comparisons of `loop.if` conditions that depend on the loop's index alone: those of a conjunction
+all hold in the loop that keeps its name. The iterations before and after it run in the loops `<loop>_start` and `<loop>_end`,
+in which comparisons with a constant result are removed, too. Without such comparisons, those decide that compare the index with
+values from before the loop, as `%io + %i >= 1`, if they hold on one interval. The order of the iterations stays, so this is
+always legal.
 
 Requires constant bounds, step 1 and no carried values. Returns the loop in which the comparisons hold, then the others.
 """
@@ -42,7 +43,7 @@ Range = tuple[int, int]
 
 
 def _conditions(loop: ForOp) -> Iterator[Affine]:
-    """The differences that decide the conditions in a loop and depend on its index, and else on what is known before it."""
+    """The differences that decide the conditions in a loop: over its index alone, else also over values from before it."""
     found = [op.condition for op in walk(loop) if isinstance(op, IfOp)]
     while found:
         op = found.pop().owner
@@ -56,10 +57,10 @@ def _conditions(loop: ForOp) -> Iterator[Affine]:
 
 @dataclass(frozen=True)
 class _Steady:
-    """Where conditions hold: from the greatest of `lows` up to the least of `highs`, of which the first are numbers.
+    """The interval where conditions hold: from the greatest of `lows` to the least of `highs`, whose first entries are numbers.
 
     Attributes:
-        decided: the conditions that depend on more than the index; those that grow with it hold from there on.
+        decided: the conditions that depend on more than the index; increasing ones hold from the start of the interval on.
     """
 
     lows: tuple[Affine, ...]
@@ -67,7 +68,7 @@ class _Steady:
     decided: frozenset[Affine] = frozenset()
 
     def parts(self, bounds: Range) -> Iterator[_Part]:
-        """The iterations in which they hold, and those before and after, where there may be such."""
+        """The iterations in which they hold, and those before and after, where these may exist."""
         first, last = map(Affine.of, bounds)
         low, high = self.lows[-1], self.highs[-1]
         yield _Part("", self.lows, self.highs)
@@ -82,8 +83,8 @@ class _Part:
     """Iterations from the greatest of `lows` up to the least of `highs`.
 
     Attributes:
-        from_here: whether conditions hold that grow with the index.
-        up_to_here: whether those do that fall.
+        from_here: whether conditions that increase with the index hold.
+        up_to_here: whether conditions that decrease with the index hold.
     """
 
     suffix: str
@@ -94,7 +95,7 @@ class _Part:
 
 
 def _steady(loop: ForOp) -> _Steady | None:
-    """Where the conditions that depend on the loop's index hold; None: there are none, or they hold in no iteration."""
+    """The interval where the conditions on the loop's index hold; None: there are none, or they hold in no iteration."""
     bounds, conditions = loop.constant_bounds(), list(_conditions(loop))
     assert bounds is not None
     low, high = bounds
@@ -120,7 +121,7 @@ def _steady(loop: ForOp) -> _Steady | None:
 
 
 def _decide(loop: ForOp, part: _Part, decided: frozenset[Affine]) -> None:
-    """Take the conditions out of a loop that have one value in all of its iterations; for those of `decided` a part says it."""
+    """Remove conditions with one value in all iterations of a loop; for those of `decided` the interval determines it."""
     bounds = loop.constant_bounds()
     known: dict[SSAValue, bool] = {}
     for op in walk(loop):
@@ -144,7 +145,7 @@ def _decide(loop: ForOp, part: _Part, decided: frozenset[Affine]) -> None:
 
 
 def _replace_branch(op: IfOp, is_true: bool) -> None:
-    """Put what runs in the place of a conditional."""
+    """Replace a conditional by the branch that runs."""
     region, block = op.regions[0 if is_true else 1], op.parent
     assert block is not None
     given: list[SSAValue] = []
@@ -171,7 +172,7 @@ def _remove_unused(loop: ForOp) -> None:
 
 @dataclass(frozen=True)
 class Partition(Primitive):
-    """`loop` runs where the conditions inside hold; the iterations before and after have loops of their own."""
+    """Restrict `loop` to where the inner conditions hold; the iterations before and after get separate loops."""
 
     name = "loop-partition"
     loop: str

@@ -1,4 +1,4 @@
-"""Run the first or last iterations of a loop in a loop of their own; or what is not a full tile.
+"""Run the first or last iterations of a loop, or its partial tile, in a separate loop.
 
     before                                  after loop-peel{loop=io}
     loop.for seq %io = 0 to %N step 8 {     loop.for seq %io = 0 to (%N floordiv 8) * 8 step 8 {
@@ -8,11 +8,11 @@
                                               loop.for seq %ii_rest = 0 to %N - %io_rest {
                                                 loop.load %x[%io_rest + %ii_rest]
 
-`count` iterations are peeled off the front, or off the end if it is negative. 0 peels what does not fill a whole step, as the
-last tile of a split loop. Bounds inside are simplified: in full tiles the `min` is gone. Always legal, but a bound that is the
-greatest or least of several expressions can only be cut where the new bounds are such too: what is not a full tile if all ends
-but one are the end of a tile. Returns the main loop, which keeps its name, and the loop of the rest; the main loop alone where
-nothing is ever left.
+`count` iterations are peeled off the front, or off the end if it is negative. 0 peels the partial step at the end, as the last
+tile of a split loop. Inner bounds are simplified: in full tiles the `min` is gone. Always legal, but a bound that is a maximum
+or minimum of several expressions can only be cut where the new bounds are such too: a partial tile if all ends but one are the
+end of a tile. Returns the main loop, which keeps its name, and the remainder loop; the main loop alone where there is never a
+remainder.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _divided(expr: AffineExpr, by: int, kind: AffineBinaryOpKind, n_dims: int) -
 def _cut(
     lowers: list[AffineExpr], uppers: list[AffineExpr], step: int, count: int, values: list[SSAValue]
 ) -> tuple[Bounds, Bounds] | None:
-    """The bounds of the part before and the part after the cut; None when one would be a min where only a max can be."""
+    """The bounds of the parts before and after the cut; None when one would be a min where only a max can be expressed."""
     n = len(values)
     if count > 0:
         if len(lowers) > 1:
@@ -84,7 +84,7 @@ def can_peel(loop: ForOp, count: int = 0, size: int = 1) -> bool:
 
 
 def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
-    """The main loop, and that of the rest if there ever is one; of bounds that can be cut."""
+    """The main loop, and the remainder loop if it may ever run, of a loop whose bounds can be cut."""
     parts = _parts(loop, count, loop.step.value.data)
     assert parts is not None
     values, *bounds = parts
@@ -124,7 +124,7 @@ def peel_loop(loop: ForOp, count: int = 0) -> tuple[ForOp, ForOp | None]:
 
 @dataclass(frozen=True)
 class Peel(Primitive):
-    """`count` iterations at the front (at the end, if negative) or, for 0, what is not a full tile, get a loop of their own."""
+    """Give `count` iterations at the front (at the end, if negative) or, for 0, the partial tile a separate loop."""
 
     name = "loop-peel"
     loop: str

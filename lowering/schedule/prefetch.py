@@ -1,17 +1,17 @@
-"""Ask for the elements of a buffer that a loop reads some iterations on.
+"""Prefetch the elements of a buffer that a loop reads some iterations later.
 
-Requires reads whose subscripts change with the loop. It is a hint: what is asked for need not exist.
+Requires reads whose subscripts change with the loop. It is a hint: the prefetched elements need not exist.
 
     before                                         after, buffer=A at=k distance=8
     loop.for seq %k = 0 to %K {                    loop.for seq %k = 0 to %K {
       %a = loop.load %A[%k, %i]                      loop.prefetch %A[%k + 8, %i]
       ...                                            %a = loop.load %A[%k, %i]
 
-One hint for each subscript, before the first read, and for each cache line of a vector. Inner loops that do not leave the
-cache line share a hint before them, for their first iteration. Returns no names.
+One prefetch for each subscript, before the first read, and for each cache line of a vector. Inner loops that stay in the cache
+line share a prefetch before them, for their first iteration. Returns no names.
 
-Where all iterations of a loop between read the same elements, a tile of them say, `over` names it: each of its iterations asks
-for its share of the cache lines that the loops inside read, so that memory is asked evenly.
+Where all iterations of a loop in between read the same elements, for example a tile, `over` names it: each of its iterations
+prefetches its share of the cache lines that the loops inside read, which spreads the requests evenly.
 
     before                                         after, buffer=A at=k distance=1 over=i
     loop.for seq %k = 0 to %K step 4 {             loop.for seq %k = 0 to %K step 4 {
@@ -41,11 +41,11 @@ from .base import Primitive
 from .cloning import Values, subscripts
 
 _Hint = tuple[LoadOp, Operation, list[Affine]]
-"""A read, the op to put its hint before, and what the hint asks for."""
+"""A read, the op before which its prefetch is inserted, and the prefetched subscripts."""
 
 
 def _lines_of(loop: ForOp, read: LoadOp) -> tuple[int, int] | None:
-    """How many lines, or rows of lines, a loop makes a read touch, and how far the loop goes for the next one."""
+    """The number of lines, or rows of lines, that a loop makes a read touch, and the loop's advance from one to the next."""
     length, at = extent(loop), subscripts(read)
     if length is None or not length.count or len(lowers(loop)) > 1:
         return None
@@ -56,14 +56,14 @@ def _lines_of(loop: ForOp, read: LoadOp) -> tuple[int, int] | None:
 
 
 def _size(read: LoadOp) -> int:
-    """The bytes of an element."""
+    """The size of an element, in bytes."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
     return max(8, getattr(type.element_type, "bitwidth", 64)) // 8
 
 
 def _firsts(read: LoadOp) -> range:
-    """How far along a row the lines of a vector begin; 0 alone: what is read is one element, or lies apart."""
+    """Offsets along a row at which the lines of a vector begin; 0 alone: the read is of one element, or strided."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
     apart = read.stride is not None and read.stride.value.data != 1
@@ -74,13 +74,13 @@ def _firsts(read: LoadOp) -> range:
 
 @dataclass(frozen=True)
 class Prefetch(Primitive):
-    """Ask for elements ahead.
+    """Prefetch elements.
 
     Attributes:
-        buffer: whose elements.
+        buffer: the buffer of these elements.
         at: the loop whose later iterations read them.
-        distance: how many iterations ahead.
-        over: a loop inside whose iterations share the hints; none: all hints stand before the first read.
+        distance: the number of iterations by which the prefetch precedes the read.
+        over: an inner loop whose iterations share the prefetches; none: all of them are before the first read.
     """
 
     name = "loop-prefetch"
@@ -105,7 +105,7 @@ class Prefetch(Primitive):
         return ()
 
     def _ahead(self, kernel: KernelOp) -> list[_Hint]:
-        """Reads, the ops to put their hints before, and what each is to ask for."""
+        """Reads, the ops before which their prefetches are inserted, and the subscripts of each."""
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         if self.distance < 1:
             raise self.refuse(f"distance must be at least 1, got {self.distance}")
@@ -129,7 +129,7 @@ class Prefetch(Primitive):
         return [(read, before, list(at)) for (_, at), (read, before) in found.items()]
 
     def _shared(self, kernel: KernelOp, loop: ForOp, reads: list[LoadOp], moved: Values) -> list[_Hint]:
-        """Hints at the start of an iteration of `over`, for its share of the lines that the loops inside it read."""
+        """Prefetches at the start of an iteration of `over`, for its share of the lines that the loops inside it read."""
         over, read = find(kernel, self.over, self.name), reads[0]
         at, path = subscripts(read), around(read)
         if over not in path or loop not in around(over):
@@ -148,7 +148,7 @@ class Prefetch(Primitive):
         for k in range(share):
             number, where = trips.number(Affine.of(over.index)) * share + k, dict(moved)
             for inner, count, step in tile:
-                last = inner is inside[-1]  # what does not divide evenly asks for what comes after the tile
+                last = inner is inside[-1]  # shares that do not divide evenly reach beyond the tile
                 where[inner.index] = lowers(inner)[0] + (number if last else number.mod(count)) * step
                 number = number // count
             hints.append((read, first, [form.substitute(where) for form in at]))
@@ -156,7 +156,7 @@ class Prefetch(Primitive):
 
     @staticmethod
     def _outwards(op: LoadOp, at: list[Affine], loop: ForOp) -> tuple[Operation, list[Affine]]:
-        """The op before which a hint for a read stands: the outermost loop inside `loop` that stays in the cache line."""
+        """The op before which the prefetch of a read goes: the outermost loop inside `loop` that stays in the cache line."""
         size, before = _size(op), cast(Operation, op)
         while isinstance(inner := before.parent_op(), ForOp) and inner is not loop:
             index, length = inner.index, extent(inner)

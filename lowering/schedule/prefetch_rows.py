@@ -1,7 +1,7 @@
-"""Ask for elements of a buffer that a loop reads some iterations on, at places that are read from memory as well.
+"""Prefetch elements that a loop reads some iterations later through gather indices.
 
-Requires that nothing in the loop writes what the places are computed from, and that each iteration reads that. The places are
-read ahead, in iterations that there are; what is asked for need not exist.
+Requires that nothing in the loop writes the operands of the gather indices, and that each iteration reads them. The indices are
+loaded early, from existing iterations; the prefetched elements need not exist.
 
     before                                         after, buffer=T at=k distance=8
     loop.for seq %k = 0 to %K {                    loop.for seq %k = 0 to %K {
@@ -11,7 +11,7 @@ read ahead, in iterations that there are; what is asked for need not exist.
       ...                                            ...
 
 With `around`, a loop around `at`, the iterations after the last one of `at` are the first ones of its next run: then the first
-rows of short loops are asked for, too. A vector is asked for line by line. Returns no names.
+rows of short loops are prefetched, too. A vector is prefetched line by line. Returns no names.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .cloning import Copier, is_vector, subscripts
 
 @dataclass(frozen=True)
 class PrefetchRows(Primitive):
-    """Ask for elements ahead whose places are data.
+    """Prefetch elements that are accessed through gather indices.
 
     Attributes:
-        buffer: whose elements.
+        buffer: the buffer of these elements.
         at: the loop whose later iterations read them.
-        distance: how many iterations ahead.
+        distance: the number of iterations by which the prefetch precedes the read.
         around: a loop around `at` whose next iteration follows the last one of `at`; none: nothing does.
     """
 
@@ -76,7 +76,7 @@ class PrefetchRows(Primitive):
         return ()
 
     def _reads(self, kernel: KernelOp) -> list[tuple[LoadOp, list[Operation]]]:
-        """The reads to ask for ahead, each with the ops that compute its place from the index of the loop."""
+        """The reads to prefetch, each with the ops that compute its gather index from the index of the loop."""
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)
         outer = self._outer(kernel, loop)
         if self.distance < 1:
@@ -94,7 +94,7 @@ class PrefetchRows(Primitive):
         return found
 
     def _outer(self, kernel: KernelOp, loop: ForOp) -> ForOp:
-        """The outermost loop whose index is another one ahead."""
+        """The outermost loop whose index advances with another one's."""
         if not self.around:
             return loop
         outer = find(kernel, self.around, self.name)
@@ -105,7 +105,7 @@ class PrefetchRows(Primitive):
         return outer
 
     def _chain(self, read: LoadOp, outer: ForOp) -> list[Operation]:
-        """The ops in a loop that compute the place of a read, in order."""
+        """The ops in a loop that compute the subscripts of a read, in order."""
         ops: dict[Operation, None] = {}
         written = {op.buffer for op in ops_in(outer, StoreOp, ScatterOp)}
 
@@ -131,7 +131,7 @@ class PrefetchRows(Primitive):
         return list(ops)
 
     def _certain(self, chain: Sequence[Operation], outer: ForOp) -> None:
-        """Refuse to read ahead what another iteration may not read."""
+        """Refuse early loads of elements that the other iteration may not load."""
         for read in [op for op in chain if isinstance(op, LoadOp)]:
             if conditional_in(read, outer):
                 raise self.refuse(f"places of {self.buffer} are read under a condition")
@@ -141,7 +141,7 @@ class PrefetchRows(Primitive):
                     raise self.refuse(f"the bounds of {name_of(inner)} change from iteration to iteration of {name_of(outer)}")
 
     def _ahead(self, kernel: KernelOp, loop: ForOp) -> dict[SSAValue, SSAValue]:
-        """The indices of the iteration to ask for, computed at the start of one: of this one where there is no such."""
+        """The indices of the iteration to prefetch for, computed in the current one; its own where there is no later one."""
         block = Block()
         b, number = ScalarBuilder(block, loop.location), IndexArith(block, block)
 
@@ -175,7 +175,7 @@ class PrefetchRows(Primitive):
 
 
 def _moves(chain: Sequence[Operation], loop: ForOp) -> bool:
-    """Whether a place is computed from what is read at the index of a loop."""
+    """Whether a subscript is computed from an element loaded at the index of a loop."""
     moving: set[SSAValue] = {loop.index}
     reads = False
     for op in chain:
@@ -186,7 +186,7 @@ def _moves(chain: Sequence[Operation], loop: ForOp) -> bool:
 
 
 def _lines(read: LoadOp, at: list[Affine]) -> list[list[Affine]]:
-    """The subscripts of a read, of a vector those of each line."""
+    """The subscripts of a read, for a vector those of each line."""
     type = read.buffer.type
     assert isinstance(type, MemRefType)
     if not is_vector(read) or read.lane_dim() != type.get_num_dims() - 1 or read.lane_step() != 1:
@@ -196,7 +196,7 @@ def _lines(read: LoadOp, at: list[Affine]) -> list[list[Affine]]:
 
 
 def _move(block: Block, before: Operation) -> None:
-    """Put the ops of a block before another op."""
+    """Insert the ops of a block before another op."""
     home = before.parent_block()
     if home is None:
         raise CompileError("an op that stands nowhere")

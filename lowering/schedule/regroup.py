@@ -13,7 +13,7 @@
 The error of a sum of `n` terms one after the other is at most `n u` times the sum of their magnitudes, `u` being half a unit in
 the last place of 1; that of groups is `(size + n / size) u` (Higham, "The accuracy of floating point summation", SIAM J. Sci.
 Comput. 1993). Groups of groups are made from the outside in. Where all terms are one group there is no loop over groups: the
-sum starts from zero, and what it started from is added to it.
+sum starts from zero, and its initial value is added to it.
 
 Requires a sum of floats, scalars or vectors. Adds in another order. Returns the loop over the groups, if there is one, and the
 loop over the terms of a group, which otherwise keeps its name.
@@ -66,7 +66,7 @@ class Regroup(Primitive):
 
 
 def _from_zero(kernel: KernelOp, loop: ForOp) -> None:
-    """Let a sum start from zero, and add it to what it started from."""
+    """Let a sum start from zero, and add its initial value afterwards."""
     constants, inits = Block(), list(loop.inits)
     builder = ScalarBuilder(constants, loop.location)
     zeros = [builder.const(0.0, init.type) for init in inits]

@@ -10,10 +10,10 @@
       }                                       }
     }                                       }
 
-The loops named take the places they held, in the order given; loops between them stay where they are. Legal when no two
-iterations that touch one element, one of them writing, change places, and no bound depends on a loop that moves inside.
+The named loops fill the levels that they occupied, in the order given; loops between them stay at their level. Legal when no
+two iterations that touch one element, one of them writing, are interchanged, and no bound depends on a loop that moves inside.
 Reductions by one monoid that start from the neutral element inside the outermost one are a nest, too, whose order is free.
-`reassociate` lets the parts of a sum (or product, maximum, minimum) that updates `x[f] = x[f] + e` collect change places.
+`reassociate` lets the parts of a sum (or product, maximum, minimum) that updates `x[f] = x[f] + e` collect be interchanged.
 Returns the loops in the new order.
 """
 
@@ -37,13 +37,13 @@ _FAMILIES = {
     "arith.maximumf": "max", "arith.maxsi": "max", "arith.minimumf": "min", "arith.minsi": "min",
     "arith.maxui": "maxu", "arith.minui": "minu",
 }  # fmt: skip
-"""What the ops of updates combine by: updates of one family commute."""
+"""The combining family of the ops of updates: updates of one family commute."""
 
 CHANGED = "two iterations would change places: "
 
 
 def updates(found: Sequence[Access]) -> dict[Operation, tuple[SSAValue, str]]:
-    """The loads and stores of `x[f] = x[f] op e`, with the buffer and what it combines by."""
+    """The loads and stores of `x[f] = x[f] op e`, with the buffer and the combining family."""
     known: dict[Operation, tuple[SSAValue, str]] = {}
     for access in found:
         store = access.op
@@ -67,17 +67,17 @@ def _same_place(load: LoadOp, store: StoreOp) -> bool:
 
 
 def reordered(band: Sequence[ForOp], named: Sequence[ForOp]) -> list[ForOp]:
-    """The band with the loops named in the places they held, in the order given."""
+    """The band with the named loops at the levels that they occupied, in the order given."""
     following = iter(named)
     return [next(following) if loop in named else loop for loop in band]
 
 
 def changed_places(band: Sequence[ForOp], order: Sequence[ForOp]) -> Iterator[dict[ForOp, str]]:
-    """How iterations that change places are related: of a pair the first runs before the second in `band` but not in `order`.
+    """The relations of interchanged iterations: of a pair the first runs before the second in `band` but not in `order`.
 
-    In `band` some loop runs the first before the second, those around it run one iteration of theirs. In `order` another loop
-    decides, which was inside that one; those now around it run one iteration. Of a `parallel` loop both directions are asked,
-    as its iterations run at once; and none is where it is the one that decides in `band`, as its order means nothing.
+    In `band` some loop runs the first before the second, and the loops around it are in one iteration. In `order` another loop
+    decides, which was inside that one; those now around it are in one iteration. A `parallel` loop gets both directions, as its
+    iterations run concurrently, and none where it decides in `band`, as its order means nothing.
     """
     for p, before in enumerate(band):
         if before.kind.data == "parallel":
@@ -92,15 +92,15 @@ def changed_places(band: Sequence[ForOp], order: Sequence[ForOp]) -> Iterator[di
 
 
 def reversed_conflict(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool) -> Conflict | None:
-    """Two iterations that touch one element and change places; None: there are none.
+    """Two iterations that touch one element and are interchanged; None: there are none.
 
     Raises:
-        CannotDecide: neither was found.
+        CannotDecide: neither a witness nor a proof was found.
     """
     found = accesses(band[-1])
     ignored = updates(found) if reassociate else {}
     undecided: CannotDecide | None = None
-    none_here: set[object] = set()  # accesses that look alike have one answer
+    none_here: set[object] = set()  # accesses with equal subscripts share one answer
     questions, below = list(changed_places(band, order)), ops_in(band[-1].body.block, ForOp)
     for one, two in pairs(found):
         if one.op in ignored and ignored[one.op] == ignored.get(two.op):
@@ -134,7 +134,7 @@ def band_of(step: Primitive, named: Sequence[ForOp]) -> list[ForOp]:
     """The perfect nest from the outermost to the innermost of some loops.
 
     Raises:
-        ScheduleError: there is none; says why.
+        ScheduleError: there is none; the message says why.
     """
     if len(set(named)) != len(named) or not named:
         raise step.refuse("name every loop once")
@@ -178,7 +178,7 @@ def reductions_in(loop: ForOp) -> list[ForOp]:
 
 
 def _exchange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
-    """Let each loop of a band of reductions run over what the one in its place in another order runs over."""
+    """Give each loop of a band of reductions the range of the loop at its level in another order."""
     new = {loop.index: at.index for loop, at in zip(order, band, strict=True)}
     users = [(use.operation, use.index, index) for index in new for use in index.uses if use.operation not in band]
     bounds = [(loop.lower, loop.upper, loop.step, [*loop.lower_operands], [*loop.upper_operands]) for loop in order]
@@ -237,7 +237,7 @@ def rearrange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
 
 @dataclass(frozen=True)
 class Reorder(Primitive):
-    """The loops named, outermost first, take the places that they hold; `reassociate` allows other sums in updates."""
+    """The named loops, outermost first, fill their levels in that order; `reassociate` allows reassociated sums in updates."""
 
     name = "loop-reorder"
     loops: tuple[str, ...]
@@ -252,13 +252,13 @@ class Reorder(Primitive):
             raise self.refuse(*found)
 
     def _band(self, kernel: KernelOp) -> tuple[list[ForOp], list[ForOp]]:
-        """The perfect nest that holds the loops named, as it is and as it shall be."""
+        """The perfect nest that holds the named loops, before and after."""
         named = [find(kernel, name, self.name) for name in self.loops]
         band = band_of(self, named)
         return band, reordered(band, named)
 
     def _reductions(self, kernel: KernelOp) -> tuple[list[ForOp], list[ForOp]] | None:
-        """Nested reductions that hold the loops named, as they are and as they shall be."""
+        """The nested reductions that hold the named loops, before and after."""
         named = [find(kernel, name, self.name) for name in self.loops]
         band = reductions_in(min(named, key=lambda loop: len(around(loop))))
         while band and band[-1] not in named:

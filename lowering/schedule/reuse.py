@@ -1,4 +1,4 @@
-"""Compute once what two neighbouring loops both compute: the first keeps it in a local array, the second reads it from there.
+"""Share values that two neighbouring loops both compute: the first stores them in a local array, the second loads them.
 
     before                                         after loop-reuse{first=k second=j}
     loop.for parallel %i = 0 to 64 {               loop.for parallel %i = 0 to 64 {
@@ -14,12 +14,12 @@
         %y = arith.divf %f, %s : f32                   %y = arith.divf %f, %s : f32
         loop.store %y, %y[%i, %j]                      loop.store %y, %y[%i, %j]
 
-Kept is what costs at least `cost` operations (an exponential counts as 20, a load or a sum as 1); less is computed again. With
-`into=y` the value that is computed first waits where the second loop stores its own result, here in %y[%i, %k].
+A value is shared if it costs at least `cost` operations (an exponential counts as 20, a load or a sum as 1); cheaper ones are
+recomputed. With `into=y` the first value is kept in the buffer to which the second loop stores its result, here in %y[%i, %k].
 
-Requires two loops of one body that count from 0 by 1 to the same constant. What is kept is computed from indices, values from
-around the loops, and loads from buffers that nothing writes from the first loop to the end of the second. A buffer that values
-wait in is accessed by one store alone, of each iteration of the second loop, to an element of its own. Returns no names.
+Requires two loops of one body that count from 0 by 1 to the same constant. A shared value is computed from indices, values from
+outside the loops, and loads from buffers that nothing writes from the first loop to the end of the second. A buffer that keeps
+values is accessed by a single store, of each iteration of the second loop, to a different element. Returns no names.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from .base import Primitive
 from .cloning import remove
 
 WORTH = 8
-"""Operations from which a store and a load are cheaper than computing again."""
+"""Number of operations from which a store and a load are cheaper than recomputation."""
 
 
 def count_of(loop: ForOp) -> int | None:
-    """How often a loop runs, if it counts from 0 by 1 to a constant."""
+    """The trip count of a loop that counts from 0 by 1 to a constant."""
     bounds = loop.constant_bounds()
     return bounds[1] if bounds is not None and bounds[0] == 0 and loop.step.value.data == 1 else None
 
 
 class _Values:
-    """What a loop computes in each iteration, by numbers that are equal where the computations are; and what it costs.
+    """Numbers for the values that a loop computes in each iteration, equal where the computations are; and their costs.
 
     Two loops are compared by numbering them with one table. A key holds the numbers of its operands and not their keys: keys
     that held keys would be hashed as trees, which double with every value that is used twice.
 
     Attributes:
         numbers: the number of each value that the table knows.
-        costs: how many operations a value takes, those of its operands included.
+        costs: the number of operations of a value, those of its operands included.
     """
 
     def __init__(self, loop: ForOp, written: set[SSAValue], table: dict[Hashable, int]):
@@ -86,7 +86,7 @@ class _Values:
         self.numbers[value] = self._table.setdefault(key, len(self._table))
 
     def _number(self, value: SSAValue) -> int | None:
-        """None for what the body computes otherwise, or a loop in it."""
+        """None for other ops of the body, and for loops in it."""
         block = value.owner if isinstance(value.owner, Block) else value.owner.parent
         if block is self._inside:
             return self.numbers.get(value)
@@ -94,7 +94,7 @@ class _Values:
 
 
 def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAValue, SSAValue]]:
-    """The values that both loops compute at `cost` or more and that the second uses for something else: (first's, second's)."""
+    """The values that both loops compute at `cost` or more, for which the second has other uses: (first's, second's)."""
     written: set[SSAValue] = set()
     op: Operation | None = first
     while op is not None:
@@ -112,7 +112,7 @@ def shared_values(first: ForOp, second: ForOp, cost: float) -> list[tuple[SSAVal
 
 
 def waiting_store(kernel: KernelOp, buffer: SSAValue, second: ForOp, value: SSAValue) -> StoreOp | None:
-    """The store of the second loop to whose elements a value may be stored before, if there is one."""
+    """The store of the second loop to whose elements a value may be stored earlier, if there is one."""
     uses = [use.operation for use in buffer.uses]
     if len(uses) != 1 or not isinstance(buffer, BlockArgument) or kernel.in_place_pairs:
         return None
@@ -127,13 +127,13 @@ def waiting_store(kernel: KernelOp, buffer: SSAValue, second: ForOp, value: SSAV
 
 @dataclass(frozen=True)
 class Reuse(Primitive):
-    """Keep what the first of two loops computes for the second.
+    """Share values that the first of two loops computes with the second.
 
     Attributes:
-        first: the loop that computes.
+        first: the loop that computes the values.
         second: a later loop in the same body.
-        cost: how many operations it takes to be worth keeping.
-        into: the buffer that the first of the kept values waits in; "": a local array.
+        cost: the least number of operations of a shared value.
+        into: the buffer that keeps the first of the shared values; "": a local array.
     """
 
     name = "loop-reuse"
@@ -178,7 +178,7 @@ class Reuse(Primitive):
         return ()
 
     def _wait(self, kernel: KernelOp, first: ForOp, second: ForOp, value: SSAValue) -> LoadOp:
-        """Store a value of the first loop where the second has its result; the load of it for the second."""
+        """Store a value of the first loop in the element of the second's result; returns the load of it for the second."""
         last, op = waiting_store(kernel, find_buffer(kernel, self.into, self.name), second, value), value.owner
         assert last is not None and isinstance(op, Operation)
         at = [first.index if index is second.index else index for index in last.indices]
@@ -188,7 +188,7 @@ class Reuse(Primitive):
         return LoadOp.build_load(last.buffer, last.map.data, list(last.indices))
 
     def _row(self, kernel: KernelOp, first: ForOp, value: SSAValue) -> SSAValue:
-        """The local array that has a value of all iterations of the first loop; made if there is none."""
+        """The local array with a value of all iterations of the first loop; made if there is none."""
         for use in value.uses:
             store = use.operation
             if isinstance(store, StoreOp) and use.index == 0 and isinstance(store.buffer.owner, AllocOp):

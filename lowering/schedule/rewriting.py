@@ -1,4 +1,4 @@
-"""What schedule primitives share: indices replaced in subscripts and bounds, loops copied, witnesses found on a copy."""
+"""Helpers of schedule primitives: indices replaced in subscripts and bounds, loops copied, witnesses found on a copy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INDEX = IndexType()
 
 
 def rebased(exprs: Sequence[AffineExpr], values: Sequence[SSAValue], home: list[SSAValue]) -> list[AffineExpr]:
-    """Expressions over `values` as expressions over `home`, to which the values that it lacks are added."""
+    """Expressions over `values` as expressions over `home`, to which missing values are added."""
     home.extend(value for value in dict.fromkeys(values) if value not in home)
     dims = [AffineExpr.dimension(home.index(value)) for value in values]
     return [expr.replace_dims_and_symbols(dims, []) for expr in exprs]
@@ -36,8 +36,8 @@ def replace_index(
 ) -> None:
     """Replace an index by a linear expression, which may be over that index itself, in a block and the regions in it.
 
-    Subscripts and bounds take the expression up. For other uses one op computes it, where they all see it and as far inside as
-    that allows: so loops that were perfectly nested still are.
+    Subscripts and bounds absorb the expression. For other uses a single op computes it, in the innermost block that dominates
+    them all: so perfect nests stay perfect.
     """
     users = dict.fromkeys(use.operation for use in old.uses if stands_in(use.operation, block))
     others = [(op, k) for op in users for k in _replace_in_maps(op, old, expr, values)]
@@ -52,7 +52,7 @@ def replace_index(
 
 
 def start_at_zero(loop: ForOp) -> bool:
-    """Let a loop run from 0 instead of an expression, if its greatest number of iterations is known; whether it does."""
+    """Let a loop run from 0 instead of an expression, if its greatest trip count is known; returns whether it now does."""
     low, high = lowers(loop), uppers(loop)
     if len(low) != 1 or low[0] == Affine.of(0):
         return len(low) == 1
@@ -68,7 +68,7 @@ def start_at_zero(loop: ForOp) -> bool:
 
 
 def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]) -> list[int]:
-    """Replace an index in the maps of an op; the operands that are it and stand in no map."""
+    """Replace an index in the maps of an op; operands that are this index outside of maps stay."""
     operands = op._operands
     plain = range(len(operands))
     if isinstance(op, ForOp):
@@ -85,7 +85,8 @@ def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Seq
 def replaced_subscripts(
     op: LoadOp | StoreOp | PrefetchOp, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
 ) -> tuple[list[SSAValue], dict[str, Attribute], list[int]]:
-    """The operands of an access in whose subscripts an index is replaced, its properties that change, and what is no index."""
+    """An access with an index replaced in its subscripts: its operands, changed properties, and operands that are no
+    indices."""
     operands, old_indices = op._operands, op.indices
     start, n = 2 if isinstance(op, StoreOp) else 1, len(old_indices)
     rest = operands[start + n :]
@@ -100,7 +101,7 @@ def replaced_subscripts(
 def _replaced(
     map: AffineMap, operands: Sequence[SSAValue], old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
 ) -> tuple[AffineMap, list[SSAValue]]:
-    """A map in which an index is replaced, and the values that it is over then."""
+    """A map in which an index is replaced, and the values that it ranges over then."""
     if old not in operands:
         return map, list(operands)
     home: list[SSAValue] = []
@@ -116,9 +117,9 @@ def _replaced(
 def _substituted(
     map: AffineMap, places: tuple[int, ...], expr: AffineExpr, numbers: tuple[int, ...], count: int
 ) -> tuple[AffineMap, tuple[int, ...]]:
-    """A map whose dims become those of `places`, or, for -1, an expression over the dims `numbers`, without unused ones.
+    """A map whose dims become those of `places`, or, for -1, an expression over the dims `numbers`, without unused dims.
 
-    The dims of the result are some of `count`: which, is returned, too.
+    Also returns which of the `count` dims the result keeps.
     """
     new = expr.replace_dims_and_symbols([AffineExpr.dimension(k) for k in numbers], [])
     dims = [new if k < 0 else AffineExpr.dimension(k) for k in places]
@@ -135,7 +136,7 @@ def _substituted(
 def computed(
     expr: AffineExpr, values: Sequence[SSAValue], location: LocationAttr | None = None
 ) -> tuple[SSAValue, list[Operation]]:
-    """The value of a linear expression and the ops that compute it, which stand nowhere yet; an index alone needs none."""
+    """The value of a linear expression and the detached ops that compute it; a plain index needs none."""
     form = linear_form(expr, len(values))
     assert form is not None
     block = Block()
@@ -155,7 +156,7 @@ def computed(
 
 
 def place_at_start(ops: Sequence[Operation], block: Block) -> None:
-    """Put ops before those of a block."""
+    """Insert ops at the start of a block."""
     if block.first_op is None:
         block.add_ops(ops)
     else:
@@ -163,7 +164,7 @@ def place_at_start(ops: Sequence[Operation], block: Block) -> None:
 
 
 def _around_all(ops: Sequence[Operation]) -> Block:
-    """The innermost block in which, or in regions in which, all ops stand."""
+    """The innermost block that contains all ops, directly or in nested regions."""
     block = ops[0].parent
     while block is not None and not all(stands_in(op, block) for op in ops):
         parent = block.parent_op()
@@ -173,7 +174,7 @@ def _around_all(ops: Sequence[Operation]) -> Block:
 
 
 def stands_in(op: Operation, block: Block) -> bool:
-    """Whether an op stands in a block or in a region in it."""
+    """Whether a block contains an op, directly or in a nested region."""
     home = op.parent
     while home is not None and home is not block:
         parent = home.parent_op()
@@ -182,12 +183,12 @@ def stands_in(op: Operation, block: Block) -> bool:
 
 
 def take_body(loop: ForOp) -> Block:
-    """The body of a loop that is replaced: a block that belongs to no loop."""
+    """The body of a loop that is replaced: a detached block."""
     return loop.body.detach_block(loop.body.block)
 
 
 def put_instead(loop: ForOp, news: Sequence[Operation], results: Sequence[SSAValue]) -> None:
-    """Put ops in the place of a loop, and values in the place of its results."""
+    """Replace a loop by ops, and its results by values."""
     block = loop.parent
     assert block is not None
     block.insert_ops_before(news, loop)
@@ -199,7 +200,7 @@ def put_instead(loop: ForOp, news: Sequence[Operation], results: Sequence[SSAVal
 
 
 def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
-    """A copy of a loop whose loops and local buffers have names of their own."""
+    """A copy of a loop whose loops and local buffers have new names."""
     new, fresh = loop.clone(), FreshNames(kernel)
     for op in ops_in(new, ForOp, AllocOp):
         named = op.index if isinstance(op, ForOp) else op.buffer
@@ -209,9 +210,9 @@ def copied(loop: ForOp, kernel: KernelOp, suffix: str = "_rest") -> ForOp:
 
 
 def on_original(conflict: Conflict, copy: KernelOp, kernel: KernelOp, parts: Mapping[str, tuple[str, ...]]) -> Conflict:
-    """A conflict found on a scheduled copy of a kernel, told of the kernel itself.
+    """A conflict found on a scheduled copy of a kernel, reported for the kernel itself.
 
-    The copy holds the accesses of the kernel in the same order. `parts` gives, for a loop of the kernel, the loops of the copy
+    The copy holds the accesses of the kernel in the same order. `parts` maps a loop of the kernel to the loops of the copy
     whose variables add up to its variable.
     """
     theirs, ours = accesses(copy), accesses(kernel)

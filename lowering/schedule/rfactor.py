@@ -1,4 +1,4 @@
-"""Reduce parts of a loop side by side, then combine what the parts gave.
+"""Reduce parts of a loop in parallel, then combine the partial results.
 
     before                                      after loop-rfactor{loop=i size=64}
     %s = loop.for reduce<add> %i = 0 to 256     %i_parts = loop.alloc scratch : memref<4xf32>
@@ -14,14 +14,14 @@
                                                   loop.yield %p
                                                 }
 
-With `at`, a parallel loop around it, the parts are reduced in a nest of their own before that loop, one for each iteration of
-the loops from `at` to the reduction: `for io { for at ... { reduce ii } }`, into an array `<loop>_parts[io, at ...]`. What the
-reduction needs of the body around it is computed there, too.
+With `at`, a parallel loop around it, the parts are reduced in a separate nest before that loop, one for each iteration of the
+loops from `at` to the reduction: `for io { for at ... { reduce ii } }`, into an array `<loop>_parts[io, at ...]`. The ops of
+the body around it that the reduction needs are computed there, too.
 
 Requires a reduction that counts from 0 by 1 to a constant, a multiple of `size`, and that writes nothing. With `at`, such loops
-nested perfectly down to the body that the reduction stands in; of that body it may need arithmetic, reductions, and loads from
-buffers that nothing in `at` writes. Combines in another order, which depends on `size` alone. Returns the loop over the parts,
-the copies of the loops from `at`, the one that reduces a part, then the one that combines the parts.
+nested perfectly down to the body of the reduction; of that body it may need arithmetic, reductions, and loads from buffers that
+nothing in `at` writes. Combines in another order, which depends on `size` alone. Returns the loop over the parts, the copies of
+the loops from `at`, the one that reduces a part, then the one that combines the parts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .rewriting import place_at_start, put_instead, replace_index
 
 
 def _needed(loop: ForOp) -> list[Operation]:
-    """The ops of the body around a loop that compute what it uses, in order."""
+    """The ops of the body around a loop that compute its operands, in order."""
     used = {operand for op in walk(loop) for operand in op.operands}
     found: list[Operation] = []
     op = loop.prev_op
@@ -59,13 +59,13 @@ def _needed(loop: ForOp) -> list[Operation]:
 
 
 def _effects(root: Operation) -> list[Operation]:
-    """The ops in another that are more than arithmetic, loads and loops."""
+    """The ops inside another that are more than arithmetic, loads and loops."""
     harmless = ForOp | LoadOp | YieldOp
     return [op for op in walk(root) if not isinstance(op, harmless) and not is_arithmetic(op)]
 
 
 def _counts(loop: ForOp) -> int | None:
-    """How often a loop runs, if it counts from 0 by 1 to a constant."""
+    """The trip count of a loop that counts from 0 by 1 to a constant."""
     bounds = loop.constant_bounds()
     return bounds[1] if bounds is not None and bounds[0] == 0 and loop.step.value.data == 1 else None
 
@@ -76,7 +76,7 @@ class Rfactor(Primitive):
 
     Attributes:
         loop: the reduction.
-        size: iterations a part.
+        size: iterations in a part.
         at: the parallel loop before which all parts are reduced; by default the reduction itself.
     """
 
@@ -175,7 +175,7 @@ class Rfactor(Primitive):
         inside.add_ops([op.clone(values) for op in _needed(loop)] if band else [])
         part = loop.clone(values)
         builder, monoid = ScalarBuilder(top, loop.location), _monoid(loop)
-        if monoid not in PAIR_MONOIDS or starts_neutral(loop):  # a pair combined with itself stays
+        if monoid not in PAIR_MONOIDS or starts_neutral(loop):  # a pair combined with itself is unchanged
             inits = [builder.const(identity(monoid, k, init.type), init.type) for k, init in enumerate(loop.inits)]
             part.operands = inits
         part.properties["upper"] = AffineMapAttr(AffineMap(0, 0, (AffineConstantExpr(self.size),)))
@@ -193,7 +193,7 @@ class Rfactor(Primitive):
 
 
 def _combined(loop: ForOp, buffers: Sequence[SSAValue], indices: Sequence[SSAValue], parts: int) -> ForOp:
-    """The loop that combines the parts of one iteration of the band, from what the reduction started from."""
+    """The loop that combines the parts of one iteration of the band, from the initial value of the reduction."""
     combined = ForOp.build_loop(0, parts, kind="reduce", monoid=_monoid(loop), inits=loop.inits, name=loop.index.name_hint)
     combined.location = loop.location
     at = [combined.index, *indices]

@@ -1,4 +1,4 @@
-"""Let the iterations of a parallel loop run one after the other, so that a parallel loop inside it runs on threads instead.
+"""Run the iterations of a parallel loop sequentially, so that a parallel loop inside it can run on threads instead.
 
     before                                  after loop-serialize{loop=j}
     loop.for parallel %j = 0 to %N {        loop.for seq %j = 0 to %N {

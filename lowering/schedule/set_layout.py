@@ -1,13 +1,13 @@
-"""Permute the dims of a local buffer, and leave room at the end of each row, or of another dim.
+"""Permute the dims of a local buffer, and pad its rows or another dim.
 
-Requires a buffer that the kernel allocates. It holds the same elements, at other addresses: each access is rewritten.
+Requires a buffer that the kernel allocates. It holds the same elements at other addresses: each access is rewritten.
 
     before                                         after, buffer=t order=1,0 pad=4
     %t = loop.alloc stack : memref<6x16xf32>       %t = loop.alloc stack : memref<16x10xf32>
     loop.store %a, %t[%i, %j]                      loop.store %a, %t[%j, %i]
     %v = loop.load %t[%i, 0] : ..., vector<16xf32> %v = loop.load %t[0, %i] along 0 : ..., vector<16xf32>
 
-Dim `k` of the new layout is dim `order[k]` of the old one; the last one, or `dim`, is `pad` elements longer. Returns no names.
+Dim `k` of the new layout is dim `order[k]` of the old one; the last dim, or `dim`, is `pad` elements longer. Returns no names.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .cloning import is_vector
 
 @dataclass(frozen=True)
 class SetLayout(Primitive):
-    """Change how a local buffer lies in memory.
+    """Change the layout of a local buffer in memory.
 
     Attributes:
         buffer: a local buffer.
         order: the old dims in their new order.
-        pad: by how many elements a dim is longer.
-        dim: which one of the new layout, counted from the last one if negative.
+        pad: the number of elements added to a dim.
+        dim: the padded dim of the new layout, counted from the last one if negative.
     """
 
     name = "loop-set-layout"

@@ -1,12 +1,14 @@
-"""Find half of the square roots of a loop by multiplications, beside those that the divider finds.
+"""Compute half of the square roots of a loop by multiplications, beside those that the divider computes.
 
     before                                  after loop-share-roots{loop=i}
     %r = math.sqrt %x : vector<32xf32>      %r = math.sqrt %x {shared} : vector<32xf32>
 
-Where divisions and roots take longer than all else in a loop, the units that multiply are idle. Both ways round correctly, so
-that results stay the same. A target without the instruction for estimates (AVX-512 has it) takes the divider for all.
+Where divisions and roots take longer than all other ops of a loop, the multiplication units are idle. Both ways round
+correctly, so that results stay the same. A target without the instruction for estimates (AVX-512 has it) uses the divider for
+all.
 
-Requires square roots of vectors of f32 right in the body of the loop; they are marked. A hint: always legal. Returns no names.
+Requires square roots of vectors of f32 directly in the body of the loop; they are marked. A hint: always legal. Returns no
+names.
 """
 
 from __future__ import annotations
@@ -40,6 +42,6 @@ class ShareRoots(Primitive):
 
 
 def roots(loop: ForOp) -> list[SqrtOp]:
-    """The square roots of vectors of f32 that are right in the body of a loop."""
+    """The square roots of vectors of f32 directly in the body of a loop."""
     found = [op for op in loop.body.block.ops if isinstance(op, SqrtOp)]
     return [op for op in found if isinstance(type := op.result.type, VectorType) and isinstance(type.element_type, Float32Type)]

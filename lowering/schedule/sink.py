@@ -1,4 +1,4 @@
-"""Compute what a loop uses of the statements before it inside it, in every iteration.
+"""Move the statements before a loop that it uses into it, to be computed in every iteration.
 
     before                                         after loop-sink{loop=k}
     loop.for parallel %j = 0 to 64 {               loop.for parallel %j = 0 to 64 {
@@ -10,11 +10,11 @@
         loop.yield %c                                }
       }
 
-The body around the loop is then free of what would have to cross when it is divided or interchanged; what does not change in a
-loop is taken out of it again when code is emitted.
+The body around the loop is then free of values that would have to cross when it is divided or interchanged; loop-invariant ops
+are hoisted again at emission.
 
-Moved are arithmetic and loads of what the kernel does not write; what is also used elsewhere is computed there, too. Legal
-always; refused where there is nothing to move. Returns no names.
+Arithmetic and loads from buffers that the kernel does not write are moved; ops with other uses are copied. Always legal;
+refused where there is nothing to move. Returns no names.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .cloning import remove
 
 @dataclass(frozen=True)
 class Sink(Primitive):
-    """What `loop` uses of the statements before it is computed inside it."""
+    """The statements before `loop` that it uses are computed inside it."""
 
     name = "loop-sink"
     loop: str
@@ -65,7 +65,7 @@ class Sink(Primitive):
 
 
 def movable(kernel: KernelOp, loop: ForOp) -> list[Operation]:
-    """What stands before a loop in the same body, is used in it, and gives the same there; in order."""
+    """The ops before a loop in the same body that it uses and that return the same values there, in order."""
     assert loop.parent is not None
     written = {access.buffer for access in accesses(kernel) if access.writes}
     used = {operand for op in walk(loop.body.block) for operand in op.operands}
@@ -75,4 +75,4 @@ def movable(kernel: KernelOp, loop: ForOp) -> list[Operation]:
         if any(result in used for result in op.results) and (pure or (isinstance(op, LoadOp) and op.buffer not in written)):
             moved.append(op)
             used.update(op.operands)
-    return moved[::-1] if any(op.name != "arith.constant" for op in moved) else []  # constants alone are in nobody's way
+    return moved[::-1] if any(op.name != "arith.constant" for op in moved) else []  # constants alone hinder nothing

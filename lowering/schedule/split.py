@@ -6,8 +6,8 @@
       loop.store %a, %y[%i]                     %a = loop.load %x[%io + %ii]
     }                                           loop.store %a, %y[%io + %ii]
 
-Always legal: the order of the iterations stays. Both loops are of the old one's kind; of a reduction the outer loop carries
-what the inner one has reduced so far, so that values are combined in the same order too. Of a `vector` loop the outer one is
+Always legal: the order of the iterations stays. Both loops are of the old one's kind; of a reduction the outer loop carries the
+partial result of the inner ones so far, so that values are combined in the same order too. Of a `vector` loop the outer one is
 `seq`. Returns the outer and the inner loop.
 """
 
@@ -29,15 +29,15 @@ from .rewriting import put_instead, rebased, replace_index, take_body
 
 
 def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[ForOp, ForOp]:
-    """The outer and the inner loop that take the place of a loop.
+    """The outer and the inner loop that replace a loop.
 
     Raises:
-        ScheduleError: the step of the outer loop would be too large; the kernel stays as it was.
+        ScheduleError: the step of the outer loop would be too large; the kernel is unchanged.
     """
     check_step(loop, size)
     step, kind = loop.step.value.data, loop.kind.data
     fresh = FreshNames(kernel)
-    names = fresh.of(name + "o"), fresh.of(name + "i")  # while the body is where it is searched
+    names = fresh.of(name + "o"), fresh.of(name + "i")  # while the body is still in the kernel, where names are searched
     body = take_body(loop)
     reduces = kind == "reduce"
     inits, values = list(loop.inits), list(body.args[1:])

@@ -1,6 +1,6 @@
-"""Store a dim of a local buffer as two: what its subscript is divided by `factor`, and the remainder.
+"""Split a dim of a local buffer into two: the quotient of its subscript by `factor`, and the remainder.
 
-Requires a buffer of static shape that the kernel allocates, of which each access has a remainder that is a number.
+Requires a buffer of static shape that the kernel allocates, and accesses whose remainders are constant.
 
     before                                     after, buffer=t dim=0 factor=2
     %t = loop.alloc stack : memref<9xf32>      %t = loop.alloc stack : memref<5x2xf32>
@@ -8,7 +8,7 @@ Requires a buffer of static shape that the kernel allocates, of which each acces
     loop.store %b, %t[%i * 2 + 1]              loop.store %b, %t[%i, 1]
     %v = loop.load %t[%j * 2 + 2]              %v = loop.load %t[%j + 1, 0]
 
-With `loop-set-layout`, which moves the remainder outside, elements `factor` apart become neighbours. Returns no names.
+With `loop-set-layout`, which moves the remainder outside, elements at distance `factor` become neighbours. Returns no names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SplitDim(Primitive):
 
     Attributes:
         buffer: a local buffer.
-        dim: which dim becomes two.
+        dim: the dim that becomes two.
         factor: the size of the inner one.
     """
 

@@ -1,6 +1,6 @@
-"""Copy what a loop's body reads of a buffer to packed local memory first, in the order in which it is read.
+"""Pack the elements of a buffer that a loop's body reads into local memory first, in the order in which they are read.
 
-Requires that all reads of the buffer in the loop have one subscript, and that nothing in an iteration writes what they read.
+Requires that all reads of the buffer in the loop have one subscript, and that no iteration writes the elements that it reads.
 
     before                                         after, buffer=A at=io order=k,ii pad=ii
     loop.for seq %io = 0 to %M step 6 {            loop.for seq %io = 0 to %M step 6 {
@@ -17,9 +17,9 @@ Requires that all reads of the buffer in the loop have one subscript, and that n
                                                        loop.for seq %ii = 0 to min(6, %M - %io) {
                                                          %a = loop.load %A_packed[%k, %ii]
 
-The copy `<buffer>_packed` has one dim a loop in `order`, as long as that runs at most; it is indexed by the number of the
-iteration. Loops in `pad` get zeros where they do not run, so that the packed tile is complete; where `multiples` are given,
-up to the next multiple of theirs. Returns the loops of the copy, `<v>_<buffer>`, then those that fill, `<v>_<buffer>_z`.
+The copy `<buffer>_packed` has one dim for each loop in `order`, as long as its greatest extent; it is indexed by the number of
+the iteration. Loops in `pad` get zeros where they do not run, so that the packed tile is complete; where `multiples` are given,
+up to the next multiple. Returns the loops of the copy, `<v>_<buffer>`, then the filling loops, `<v>_<buffer>_z`.
 """
 
 from __future__ import annotations
@@ -80,15 +80,15 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Stage(Primitive):
-    """Copy what a loop's body reads to packed memory.
+    """Pack the elements that a loop's body reads.
 
     Attributes:
-        buffer: what is read.
+        buffer: the buffer that is read.
         at: the loop, each of whose iterations makes a copy.
-        order: the loops inside that move the reads, in the order of the dims of the copy.
+        order: the inner loops that move the reads, in the order of the dims of the copy.
         pad: those whose missing iterations are filled with zeros.
-        multiples: to multiples of what their iterations are filled up, one for each loop of `pad`.
-        place: `scratch`, `stack` or `register`.
+        multiples: the padded extents are multiples of these, one for each loop of `pad`.
+        place: the memory space: `scratch`, `stack` or `register`.
     """
 
     name = "loop-stage"
@@ -122,7 +122,7 @@ class Stage(Primitive):
     # -- the copy
 
     def _copy(self, plan: _Plan, packed: SSAValue, nest: list[ForOp], values: Values) -> list[Operation]:
-        """The ops that copy what the loops in `nest` read; loops before them are replaced as in `values`."""
+        """The ops that copy the elements read in the loops of `nest`; loops before them are replaced as in `values`."""
         like = plan.uses[0].op
         if not nest:
             assert isinstance(like, LoadOp)
@@ -138,7 +138,7 @@ class Stage(Primitive):
         return ops
 
     def _missing(self, plan: _Plan, loop: ForOp) -> list[Affine]:
-        """From where on a loop may not run before the end of its extent: one for each upper bound that may be less."""
+        """Where a loop may end before its full extent: one expression for each upper bound that may be less."""
         found, size = [], plan.extents[loop]
         for upper in uppers(loop):
             length = (upper - size.base).number
@@ -176,7 +176,7 @@ class Stage(Primitive):
         names.append(name)
         return name
 
-    # -- what is copied, and whether it may be
+    # # -- the reads, and their legality
 
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
@@ -214,14 +214,14 @@ class Stage(Primitive):
         return plan
 
     def _padded(self, loop: ForOp, size: Extent) -> Extent:
-        """As many iterations as the copy has room for."""
+        """The number of iterations for which the copy has room."""
         if not self.multiples or name_of(loop) not in self.pad:
             return size
         multiple = self.multiples[self.pad.index(name_of(loop))]
         return replace(size, count=-(-size.count // multiple) * multiple)
 
     def _check_order(self, loop: ForOp, at: list[Affine], use: Access, order: list[ForOp]) -> None:
-        """`order` names the loops inside that move the reads, whose bounds are known before the copy."""
+        """Check that `order` names the inner loops that move the reads, and that their bounds are defined before the copy."""
         inside = use.loops[use.loops.index(loop) + 1 :]
         used = {value for form in at for value in form.values()}
         moving = [inner for inner in inside if inner.index in used]
@@ -241,14 +241,14 @@ class Stage(Primitive):
 
     @staticmethod
     def _before(value: SSAValue, loop: ForOp) -> bool:
-        """Whether a value is there before the first reader in the body of a loop, as far as its uses there need it."""
+        """Whether a value is defined before the first reader in the body of a loop, as far as its uses there need it."""
         owner = value.owner
         block = owner.parent if isinstance(owner, Operation) else owner
         return block is loop.body.block or not is_inside(value, loop)
 
     @staticmethod
     def _nest(order: list[ForOp]) -> list[ForOp]:
-        """The loops in the order of the dims, but for those whose bounds others know."""
+        """The loops in the order of the dims, unless bounds depend on other loops."""
         left, nest = list(order), list[ForOp]()
         while left:
             open_ = {loop.index for loop in left}
@@ -262,7 +262,7 @@ class Stage(Primitive):
         return nest
 
     def _check_memory(self, plan: _Plan, writes: list[Access]) -> None:
-        """Nothing writes what is copied in that iteration, and the copy reads what the loop reads."""
+        """Check that no op of that iteration writes the copied elements, and that the copy reads those that the loop reads."""
         around = plan.outside()
         copied = Access(plan.uses[0].op, plan.buffer, False, (*around, *plan.nest))
         try:

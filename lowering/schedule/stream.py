@@ -1,13 +1,13 @@
-"""Store whole cache lines of a buffer past the caches.
+"""Use non-temporal stores for whole cache lines of a buffer.
 
     before                                            after loop-stream{buffer=y}
     loop.store %v, %y[%i, %j] : ..., vector<16xf32>   loop.store %v, %y[%i, %j] {streamed} : ..., vector<16xf32>
 
-A store reads the line that it is about to overwrite, unless it goes past the caches: then memory moves half as much, and what
-the caches hold stays there. It is a gain for results that they would not hold anyway, and a loss for those that are read soon
-after. Stores to places that are not aligned, which only shows when the kernel runs, are plain ones.
+A store loads the line that it is about to overwrite, unless it is non-temporal: then memory transfers are halved, and the
+contents of the caches stay. This gains for results that exceed the caches, and loses for those that are read soon after.
+Unaligned stores, which are only known at run time, are plain ones.
 
-Requires an argument that the kernel does not read and to which it stores vectors, one element after the other; they are marked.
+Requires an argument that the kernel does not read and to which it stores contiguous vectors; the stores are marked.
 A hint: always legal. Returns no names.
 """
 
@@ -27,7 +27,7 @@ from .base import Primitive
 
 @dataclass(frozen=True)
 class Stream(Primitive):
-    """Stores of vectors to `buffer` go past the caches."""
+    """Stores of vectors to `buffer` are non-temporal."""
 
     name = "loop-stream"
     buffer: str
@@ -41,7 +41,7 @@ class Stream(Primitive):
         return ()
 
     def _stores(self, kernel: KernelOp) -> list[StoreOp]:
-        """The stores of vectors whose elements lie side by side."""
+        """The stores of contiguous vectors."""
         buffer = find_buffer(kernel, self.buffer, self.name)
         if not isinstance(buffer, BlockArgument):
             raise self.refuse(f"{self.buffer} is local, caches are where it belongs")

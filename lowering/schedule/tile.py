@@ -7,9 +7,9 @@
       }                                           loop.for parallel %ji = 0 to min(16, %N - %jo) {
     }                                               ...
 
-The outer parts, in the order given, take the first of the places that all have after the splits, the inner parts the others.
-Legal as `loop-reorder` is: when no two iterations that touch one element, one of them writing, change places. Returns the outer
-loops, then the inner ones.
+The outer parts, in the order given, fill the first of the levels that all have after the splits, the inner parts the others.
+Legal as `loop-reorder` is: when no two iterations that touch one element, one of them writing, are interchanged. Returns the
+outer loops, then the inner ones.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Tile(Primitive):
         return [name_of(outer) for outer, _ in made] + [name_of(inner) for _, inner in made]
 
     def _bands(self, kernel: KernelOp, names: Sequence[str]) -> tuple[list[ForOp], list[ForOp]]:
-        """The nest of the parts after the splits, as it is and as it shall be."""
+        """The nest of the parts after the splits, before and after the interchange."""
         named = [find(kernel, name, self.name) for name in names]
         band = band_of(self, named)
         return band, reordered(band, named)

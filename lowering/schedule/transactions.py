@@ -1,10 +1,10 @@
-"""A strategy as transactions, one for each nest or for a kernel: all of its steps are taken, or none.
+"""Transactions for strategies, one for each nest or kernel: all primitives are applied, or none.
 
-Where a step is refused or anything is raised, the kernel is put back as it was before the first one, and the event
-is recorded as a fallback. Strategies that come after run on the kernel as if this one had not been there.
+Where a primitive is refused or raises any exception, the kernel is restored to its state before the first one, and the event is
+recorded as a fallback. The strategies that follow run on the kernel as if this one did not exist.
 
-Nearly no strategy fails, so a kernel is recorded once, before the first step of all: the steps that other strategies have taken
-until then are taken again.
+Strategies rarely fail, so a kernel is recorded once, before the very first primitive; a rollback replays the primitives of the
+strategies that have finished.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Taken:
-    """A step that was taken, and the names of the kernel's loops after it."""
+    """A primitive that was applied, and the names of the kernel's loops after it."""
 
     step: Primitive
     loops: tuple[str, ...]
@@ -39,7 +39,7 @@ class Taken:
 
 @dataclass
 class History:
-    """A kernel as it was, with what its module said about it, and the steps of the strategies that came to their end since."""
+    """A recorded kernel with its module's attributes, and the primitives of the strategies that have finished since."""
 
     kernel: KernelOp
     steps: list[Primitive] = field(default_factory=list)
@@ -52,7 +52,7 @@ class History:
             self._before = Snapshot(self.kernel), {} if module is None else dict(module.attributes)
 
     def restore(self) -> None:
-        """Put the kernel back as it was after the last of the steps."""
+        """Restore the kernel to its state after the last of these primitives."""
         assert self._before is not None
         snapshot, attributes = self._before
         with changing():
@@ -65,17 +65,17 @@ class History:
             step.commit(self.kernel)
 
     def forget(self) -> None:
-        """Begin anew: the kernel has changed in another way than by steps."""
+        """Start afresh: the kernel was changed by other means than primitives."""
         self._before = None
         self.steps.clear()
 
 
 @dataclass
 class Transaction:
-    """The steps that one strategy takes on a nest, or on a kernel.
+    """The primitives that one strategy applies to a nest or a kernel.
 
     Attributes:
-        latest: the step that was asked for last.
+        latest: the primitive that was requested last.
     """
 
     history: History
@@ -84,11 +84,11 @@ class Transaction:
     _has_changed: bool = False
 
     def take(self, step: Primitive) -> tuple[str, ...]:
-        """Check a step and rewrite the kernel; the names of the new loops.
+        """Check a primitive and rewrite the kernel; returns the names of the new loops.
 
         Raises:
-            ScheduleError: the step is refused, the kernel is as before it.
-            InternalError: the rewrite failed in the middle, so that the kernel has to be put back.
+            ScheduleError: the primitive is refused; the kernel is unchanged.
+            InternalError: the rewrite failed midway, so that the kernel has to be restored.
         """
         kernel, self.latest = self.history.kernel, step
         unique_names(kernel)
@@ -105,7 +105,7 @@ class Transaction:
         return made
 
     def roll_back(self) -> None:
-        """Put the kernel, and what its module says about it, back."""
+        """Restore the kernel, and its module's attributes."""
         if self._has_changed:
             self.history.restore()
         self.steps.clear()
@@ -121,11 +121,11 @@ def run_strategies(
     """Run strategies on a kernel, one after the other, each part in a transaction.
 
     Args:
-        took: is told of every step that stays.
-        failed: is told of everything that was rolled back.
+        took: called with every primitive that stays.
+        failed: called with everything that was rolled back.
 
     Raises:
-        InternalError: a strategy failed, where that is to be an error (`lowering.fallbacks`).
+        InternalError: a strategy failed, and failures are errors (`lowering.fallbacks`).
     """
     history = History(kernel)
     with keeping(kernel):

@@ -1,4 +1,4 @@
-"""Let a nested reduction go on from what the loop around it has so far, instead of starting again in each of its iterations.
+"""Let a nested reduction continue from the value of the loop around it, instead of starting again in each of its iterations.
 
     before                                                after loop-ungroup{loop=i}
     %s = loop.for reduce<add> %i = 0 to 3 init %a {       %s = loop.for seq %i = 0 to 3 carry %t = %a {
@@ -9,10 +9,10 @@
       loop.yield %p                                         loop.yield %p
     }                                                     }
 
-So there is one combination an element, and none for each iteration of the outer loop. `loop-regroup` does the opposite.
+There is then one combination for each element, and none for each outer iteration. `loop-regroup` does the opposite.
 
-Requires a reduction of one value that yields what a reduction by the same monoid results in, which starts from the neutral
-element, or from such a reduction; of sums single values may be added to these. Combines in another order. Returns the loop.
+Requires a reduction of one value that yields the result of a reduction by the same monoid, which starts from the neutral
+element, or from such a reduction; for sums single values may be added to these. Combines in another order. Returns the loop.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Ungroup(Primitive):
 
 
 def is_neutral(value: SSAValue, monoid: str) -> bool:
-    """Whether a value is the number that a monoid starts from."""
+    """Whether a value is the neutral element of a monoid."""
     op = value.owner
     if not isinstance(op, arith.ConstantOp) or isinstance(value.type, IndexType):
         return False

@@ -1,4 +1,4 @@
-"""Copy the iterations of a loop one after another when code is emitted, or `factor` of them at a time.
+"""Unroll a loop at emission: all of its iterations, or `factor` of them at a time.
 
     before                                  after loop-unroll{loop=i factor=4}
     loop.for seq %i = 0 to %N {             loop.for seq %io = 0 to %N step 4 {
@@ -6,9 +6,9 @@
       loop.store %a, %y[%i]                     %a = loop.load %x[%io + %ii]
     }                                           loop.store %a, %y[%io + %ii]
 
-Without a factor the loop itself becomes `unroll`; it must have a greatest trip count that is a number, of which iterations that
-do not happen are skipped at run time. Always legal: the order of the iterations stays. An unrolled reduction carries its value
-through loops of one iteration, so that it is combined as before. Returns the unrolled loop, after the outer one if there is.
+Without a factor the loop itself becomes `unroll`; it needs a constant greatest trip count, and iterations that do not happen
+are skipped at run time. Always legal: the order of the iterations stays. An unrolled reduction carries its value through loops
+of one iteration, so that it is combined as before. Returns the unrolled loop, after the outer one if there is one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _starts_anywhere(loop: ForOp) -> bool:
 
 
 def _start_at_zero(loop: ForOp) -> None:
-    """Count the iterations from 0, as the index of an unrolled loop is to be a number."""
+    """Count the iterations from 0, since the index of an unrolled loop becomes a constant."""
     start, starts = loop.lower.data.results[0], list(loop.lower_operands)
     values = list(loop.upper_operands)
     begin = rebased([start], starts, values)[0]
@@ -45,7 +45,7 @@ def _start_at_zero(loop: ForOp) -> None:
 
 
 def _carry(kernel: KernelOp, loop: ForOp) -> ForOp:
-    """A reduction as a loop that carries what reductions of one iteration combine."""
+    """A reduction as a loop that carries the combinations of reductions of one iteration."""
     name, inner_name = name_of(loop), fresh(kernel, name_of(loop) + "i")
     body = Block(arg_types=[IndexType(), *(v.type for v in loop.inits)])
     outer = ForOp.build_loop(
@@ -94,7 +94,7 @@ def unroll_loop(kernel: KernelOp, loop: ForOp) -> ForOp:
 
 @dataclass(frozen=True)
 class Unroll(Primitive):
-    """`loop` is copied at emission: as a whole, or `factor` iterations at a time."""
+    """`loop` is unrolled at emission: as a whole, or `factor` iterations at a time."""
 
     name = "loop-unroll"
     loop: str

@@ -1,4 +1,4 @@
-"""Run `factor` iterations of a loop at once: side by side in the loops inside it.
+"""Run `factor` iterations of a loop at once, jammed in the loops inside it.
 
     before                                  after loop-unroll-and-jam{loop=i factor=2}
     loop.for parallel %i = 0 to 64 {        loop.for parallel %io = 0 to 64 step 2 {
@@ -12,13 +12,12 @@
                                               loop.store %s1, %y[%io + 1]
                                             }
 
-What does not change with the loop is computed once; loops inside have the carried values of all copies. In a perfect nest the
-inner part of the split loop becomes the innermost loop instead, of kind `unroll`. Iterations that fill no tile stay as they
-were, in a loop of their own.
+Loop-invariant ops are computed once; inner loops have the carried values of all copies. In a perfect nest the inner part of the
+split loop becomes the innermost loop instead, of kind `unroll`. Iterations that fill no tile stay in a separate loop.
 
-Requires loops inside whose bounds do not change with the loop. Legal when no two of `factor` neighbouring iterations touch one
-element, one of them writing; in a perfect nest, when none that do change places. Returns the outer loop, in a perfect nest then
-the unrolled one, then that of the remaining iterations if there are any.
+Requires inner loops whose bounds are invariant in the loop. Legal when no two of `factor` neighbouring iterations touch one
+element, one of them writing; in a perfect nest, when none that are interchanged do. Returns the outer loop, in a perfect nest
+then the unrolled one, then the remainder loop if there is one.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def inner_band(loop: ForOp) -> list[ForOp] | None:
 
 
 def jammed_loops(block: Block) -> list[ForOp]:
-    """The loops in a block whose copies run side by side: those not under a condition."""
+    """The loops in a block whose copies are jammed: those not under a condition."""
     found: list[ForOp] = []
     for op in block.ops:
         if isinstance(op, ForOp):
@@ -65,9 +64,9 @@ def jammed_loops(block: Block) -> list[ForOp]:
 
 
 def moves_on(loop: ForOp) -> bool:
-    """Whether every buffer that a loop writes has a dim along which each iteration goes beyond what the others touch there.
+    """Whether every buffer that a loop writes has a dim along which each iteration is disjoint from the others.
 
-    A proof by subscripts alone, for most loops: the dependence analysis asks for every pair of accesses.
+    A proof by subscripts alone, for most loops: the dependence analysis tests every pair of accesses.
     """
     outside = [op for op in ops_in(loop, LoadOp, StoreOp) if not is_inside(op.buffer, loop)]
     others = holds(loop, GatherOp, ScatterOp)
@@ -76,7 +75,7 @@ def moves_on(loop: ForOp) -> bool:
 
 
 def _moves_on(accesses: Sequence[LoadOp | StoreOp], loop: ForOp) -> bool:
-    """Whether there is a dim in which the subscripts of all accesses differ by less than one iteration moves them."""
+    """Whether in some dim the subscripts of all accesses differ by less than one iteration advances them."""
     at = [subscripts(op) for op in accesses]
     for dim, form in enumerate(at[0]):
         still = all(value is loop.index or not is_inside(value, loop) for value in form.values())
@@ -94,22 +93,22 @@ def _moves_on(accesses: Sequence[LoadOp | StoreOp], loop: ForOp) -> bool:
 
 
 _OWN = {AllocOp, StoreOp, ScatterOp, CheckOp}
-"""What each copy does by itself, even if it does the same."""
+"""The ops that are copied even if all copies compute the same."""
 
 
 @dataclass
 class _Jam:
-    """Copies the body of a loop of a known number of iterations from 0, statement by statement."""
+    """Copies the body of a loop of a static number of iterations from 0, statement by statement."""
 
     kernel: KernelOp
     loop: ForOp
     copies: int
     values: list[dict[SSAValue, SSAValue]] = field(default_factory=list)
     differing: set[SSAValue] = field(default_factory=set)
-    """The values that each copy has its own of."""
+    """The values that differ between the copies."""
 
     def run(self) -> None:
-        # each copy has an index of its own, which becomes a number at the end
+        # each copy has a separate index, which becomes a constant at the end
         indices = Block(arg_types=[IndexType()] * self.copies)
         self.values = [{self.loop.index: index} for index in indices.args]
         self.differing.add(self.loop.index)
@@ -155,7 +154,7 @@ class _Jam:
                     values.update({old: first[old] for old in op.results})
 
     def copies_of(self, op: Operation) -> Iterator[Operation]:
-        """The op of each copy, whose number stands in subscripts at once."""
+        """The op of each copy, whose number is substituted in subscripts at once."""
         if op.regions:
             yield from [op.clone(values) for values in self.values]
             return
@@ -179,14 +178,14 @@ class _Jam:
             yield new
 
     def rename(self, new: Operation) -> None:
-        """Loops and buffers have names that nothing else has."""
+        """Give loops and buffers unique names."""
         for op in ops_in(new, ForOp, AllocOp):
             named = op.index if isinstance(op, ForOp) else op.buffer
             if named.name_hint is not None:
                 named.name_hint = self.fresh.of(named.name_hint)
 
     def side_by_side(self, op: ForOp, target: Block) -> None:
-        """A loop with the carried values of all copies; all copies of one value stand together."""
+        """A loop with the carried values of all copies; all copies of one value are adjacent."""
         first = self.values[0]
         inits = [values.get(init, init) for init in op.inits for values in self.values]
         arguments = op.body.block.args
@@ -219,7 +218,7 @@ class _Jam:
 
 @dataclass(frozen=True)
 class UnrollAndJam(Primitive):
-    """`factor` iterations of `loop` run at once, side by side in the loops inside."""
+    """Run `factor` iterations of `loop` at once, jammed in the loops inside."""
 
     name = "loop-unroll-and-jam"
     loop: str

@@ -1,16 +1,16 @@
-"""Let a parallel loop run on threads.
+"""Run a parallel loop on threads.
 
     before                                  after loop-use-threads{loop=i}
     loop.for parallel %i = 0 to 64 {        loop.for parallel %i = 0 to 64 threads {
 
-Threads take ranges of iterations, of `collapse` nested loops where the outermost has too few: each of these stands at the end
-of the one around it, and what stands before it is computed by every thread that has a part of it. With `interchange` a thread
-with several iterations runs the sequential loop that is all of their body around them: it goes through the rows of a sum over
-segments once, whatever the number of its columns. With `align` its share of the columns begins at a cache line.
+Threads take ranges of iterations, of `collapse` nested loops where the outermost has too few: each of these is the last op of
+the loop around it, and the ops before it are computed by every thread that has a part of it. With `interchange` a thread with
+several iterations moves the sequential loop that forms their whole body outside them: it visits the rows of a sum over segments
+once, whatever the number of its columns. With `align` its share of the columns begins at a cache line.
 
-Requires a parallel loop, none around it on threads. Legal when the loops may be divided together (what is computed again is
-local), interchanged (the inner bounds do not depend on the loop) and aligned (a part of the columns may begin anywhere), which
-is proved again where the loops are translated. Returns the loop.
+Requires a parallel loop, none around it on threads. Legal when the loops may be divided together (repeated ops are local),
+interchanged (the inner bounds do not depend on the loop) and aligned (a part of the columns may begin anywhere), which is
+proved again when the loops are translated. Returns the loop.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .base import Primitive
 
 @dataclass(frozen=True)
 class UseThreads(Primitive):
-    """`loop` runs on threads, divided together with as many loops as `collapse` says."""
+    """`loop` runs on threads, divided together with the next loops, `collapse` of them in all."""
 
     name = "loop-use-threads"
     places = True

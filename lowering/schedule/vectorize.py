@@ -1,8 +1,8 @@
-"""Compute several iterations of a loop at once on vectors; the rest runs masked, one by one, or all is masked.
+"""Compute several iterations of a loop at once on vectors; the remainder runs masked, one by one, or all is masked.
 
 Requires a `seq`, `parallel` or `reduce` loop that carries no scalar, and no iteration that depends on one less than `lanes`
 before it, unless the earlier access stands before the later one in the text: statements run one after the other, each for all
-lanes. A `parallel` loop promises as much; it is refused only when that is seen to be wrong.
+lanes. A `parallel` loop promises as much; it is refused only when a counterexample is found.
 
     before                                         after loop-vectorize{loop=i lanes=8}
     loop.for seq %i = 0 to %N {                  loop.for vector %i = 0 to (%N floordiv 8) * 8 step 8 {
@@ -12,12 +12,12 @@ lanes. A `parallel` loop promises as much; it is refused only when that is seen 
                                                  loop.for vector %i_rest = (%N floordiv 8) * 8 to %N step 8 {  // once or not
                                                    ... mask %m
 
-`tail`: "masked" as above; "scalar": the loop as it was for the rest; "predicated": one loop, every iteration under a mask. A
-loop that ends at the least of several bounds is predicated, since where its rest starts is no affine expression; one whose
-iterations `lanes` divides has no rest and no mask. Inside, `loop.if` becomes masks and selections, `loop.while` runs until the
-last lane stops, local buffers get a dim of lanes. A reduction sums in another order: lanes, then a fixed tree.
+`tail`: "masked" as above; "scalar": the original loop for the remainder; "predicated": one loop, every iteration under a mask.
+A loop that ends at the least of several bounds is predicated, since the start of its remainder is no affine expression; one
+whose trip count `lanes` divides has no remainder and no mask. Inside, `loop.if` becomes masks and selections, `loop.while` runs
+until the last lane stops, local buffers get a dim of lanes. A reduction sums in another order: lanes, then a fixed tree.
 
-The new loops: the one on full vectors, which keeps the name, and the rest, as far as there are these.
+Returns the loop on full vectors, which keeps the name, and the remainder loop, as far as they exist.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from .base import Primitive
 
 
 def lockstep_conflict(loop: ForOp, count: int) -> Conflict | None:
-    """Two iterations of a loop that must not run side by side with `count` others, or None.
+    """Two iterations of a loop that must not run in one vector of `count` iterations, or None.
 
-    Side by side, a statement runs for all iterations before the next one does, and loops inside run with one index.
+    In a vector, a statement runs for all iterations before the next one does, and inner loops run with one index.
 
     Raises:
         CannotDecide: neither a witness nor a proof was found.
@@ -51,10 +51,10 @@ def lockstep_conflict(loop: ForOp, count: int) -> Conflict | None:
 
 
 class _Lockstep:
-    """What is asked of all pairs of accesses in a loop.
+    """The dependence tests of all pairs of accesses in a loop.
 
     Attributes:
-        position: of the op of each access, in the order of the text.
+        position: the position of each access's op in the text.
     """
 
     def __init__(self, loop: ForOp, count: int, found: Sequence[Access]):
@@ -63,25 +63,25 @@ class _Lockstep:
 
     @cached_property
     def apart(self) -> set[ForOp]:
-        """The loops inside that iterations of the loop cannot go through with one index."""
+        """The inner loops through which iterations of the loop cannot run with one index."""
         varying = varying_values(self.loop)
         inside = [op for op in ops_in(self.loop.body.block, ForOp) if has_own_bounds(op, varying)]
         return {op for op in inside if not shares_index(op, self.loop, varying)}
 
     @cached_property
     def whiles(self) -> dict[Operation, set[Operation]]:
-        """The `loop.while` of the loop that an access stands in."""
+        """The `loop.while` of the loop that contains an access."""
         if not holds(self.loop, WhileOp):
             return {op: set[Operation]() for op in self.position}
         return {access.op: _whiles_around(access, self.loop) for access in self.found}
 
     def violation(self, one: Access, two: Access) -> Conflict | None:
-        """A pair of iterations of which the later one, side by side, would access an element before the earlier one does."""
+        """A pair of iterations of which the later one, vectorized, would access an element before the earlier one does."""
         loop, count, position = self.loop, self.count, self.position
         both = [inner for inner in one.loops[one.loops.index(loop) + 1 :] if inner in two.loops]
-        # a store that meets itself is done in the order of the lanes
+        # a store that conflicts with itself is done in the order of the lanes
         in_order = position[one.op] < position[two.op] or one.op is two.op
-        # which runs of a `while` that both stand in two accesses meet in is not known
+        # two accesses in one `while` may conflict in unknown runs of it
         comparable = self.whiles[one.op].isdisjoint(self.whiles[two.op]) and self.apart.isdisjoint(both)
         if comparable and in_order and not both:
             return None
@@ -105,14 +105,14 @@ class _Lockstep:
 
 
 def _against(loop: ForOp, both: list[ForOp]) -> Iterator[dict[ForOp, str]]:
-    """The ways in which the second of two accesses comes earlier by the indices of the loops inside."""
+    """The relations of inner loop indices under which the second of two accesses comes earlier."""
     for k, inner in enumerate(both):
         for sign in "<>" if inner.kind.data == "parallel" else ">":
             yield {loop: "<", **dict.fromkeys(both[:k], "="), inner: sign, **dict.fromkeys(both[k + 1 :], "*")}
 
 
 def _whiles_around(access: Access, loop: ForOp) -> set[Operation]:
-    """Each `loop.while` of a loop that an access stands in."""
+    """Each `loop.while` of a loop that contains an access."""
     found: set[Operation] = set()
     parent = access.op.parent_op()
     while parent is not None and parent is not loop:
@@ -127,9 +127,10 @@ class Vectorize(Primitive):
     """Compute `lanes` iterations of a loop at once.
 
     Attributes:
-        loop: its name.
-        lanes: elements of each vector, a power of two; may be a multiple of what a register holds, which then takes several.
-        tail: how what remains runs: "masked", "scalar" or "predicated".
+        loop: the name of the loop.
+        lanes: elements in each vector, a power of two; may be a multiple of a register's lanes, and then takes several
+            registers.
+        tail: how the remainder runs: "masked", "scalar" or "predicated".
     """
 
     name = "loop-vectorize"
@@ -169,7 +170,7 @@ class Vectorize(Primitive):
         made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail)
         made[0].index.name_hint = self.loop
         fresh = FreshNames(kernel)
-        for rest in made[1:]:  # names are unique, also those of the loops inside
+        for rest in made[1:]:  # names are unique, also those of inner loops
             for loop in ops_in(rest, ForOp):
                 base = self.loop if loop is rest else name_of(loop)
                 loop.index.name_hint = fresh.of(f"{base}_rest")

@@ -1,4 +1,4 @@
-"""Give a loop of few iterations a nest of its own, which a condition on its bound chooses when the kernel runs.
+"""Give a loop with few iterations a specialized nest, chosen by a condition on its bound at run time.
 
     before                                  after loop-version{loop=i most=32}
     loop.for parallel %i = 0 to %N {        %few = arith.cmpi sle, %N, %c32
@@ -11,9 +11,9 @@
                                                 loop.for parallel %j = 0 to 64 {
                                                   ...
 
-The nest around the loop is copied as far out as its number of iterations is known. In the copy the loop runs at most `most`
-times, as the condition says, which analyses see (`conditions.py`); with `exact` just so often, and where that is once, its body
-takes its place. Where there are more iterations, the nest runs as it is. Always legal.
+The nest around the loop is copied as far out as its trip count is defined. In the copy the loop runs at most `most` times, as
+the condition says, which analyses see (`conditions.py`); with `exact` exactly that often, and if that is once, its body
+replaces it. With more iterations, the original nest runs. Always legal.
 
 Requires a loop from 0 by steps of 1 to one expression, without carried values, in a nest without any. Returns the loops of the
 copy, in the order of the text.
@@ -38,7 +38,7 @@ from .rewriting import computed, copied, put_instead, replace_index, take_body
 
 
 def bound_of(loop: ForOp) -> AffineExpr | None:
-    """What a loop without carried values from 0 by steps of 1 runs to, if that is one expression that only a call knows."""
+    """The upper bound of a loop without carried values from 0 by steps of 1, if it is one expression that only a call knows."""
     (low, *lows), (high, *highs) = loop.lower.data.results, loop.upper.data.results
     known = loop.trip_count() is not None or lows or highs or loop.results or loop.step.value.data != 1
     plain = isinstance(low, AffineConstantExpr) and low.value == 0 and linear_form(high, len(loop.upper_operands)) is not None
@@ -46,7 +46,7 @@ def bound_of(loop: ForOp) -> AffineExpr | None:
 
 
 def nest_of(loop: ForOp) -> ForOp | None:
-    """The outermost loop around a loop in which its bound is the same; None where one on the way carries values."""
+    """The outermost loop around a loop in which its bound is invariant; None where one in between carries values."""
     nest = loop
     for outer in reversed(around(loop)):
         if any(value is outer.index or is_inside(value, outer) for value in loop.upper_operands):
@@ -107,7 +107,7 @@ def _detached(block: Block) -> list[Operation]:
 
 
 def _take_once(loop: ForOp) -> None:
-    """Put the body of a loop that runs once, from 0, in its place."""
+    """Replace a loop that runs once, from 0, by its body."""
     replace_index(loop.index, AffineConstantExpr(0), [], loop.body.block, loop.location)
     body = take_body(loop)
     if isinstance(body.last_op, YieldOp):
