@@ -42,7 +42,7 @@ class Near:
             return near
         condition = self.condition()
         spread = None if condition is None else condition.allowed(k, a.shape, a.dtype)
-        if spread is None:
+        if condition is None or spread is None:
             return near
         if not rounds(a.dtype):
             return near | (spread > 0)  # a comparison or conversion that a rounding decides
@@ -50,7 +50,9 @@ class Near:
         x, y = a.astype(wide), b.astype(wide)
         with np.errstate(all="ignore"):
             allowed = ROUNDINGS / STEP * spread + ROUNDINGS * epsilon(a.dtype) * np.abs(x)
-            return near | (np.isfinite(x) & (np.abs(x - y) <= allowed)) | np.isinf(spread)
+            # where the origin gives infinity or NaN at the end of the range, nothing is known of numbers
+            lost = ~outside & ~np.isfinite(condition.base[k]) if self.finite else np.False_
+            return near | (np.isfinite(x) & (np.abs(x - y) <= allowed)) | np.isinf(spread) | lost
 
 
 def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:

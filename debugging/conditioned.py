@@ -69,6 +69,14 @@ class Perturbed(Interpreter):
         scale = np.where(np.isfinite(by), np.abs(by), 0.0)
         return np.asarray(wide + STEP * epsilon(dtype) * signs * scale).astype(dtype)[()]
 
+    def _ordered(self, array: Any, *operands: Any) -> Any:
+        """A sum: where it overflows and its terms do not, another order may not, so it is NaN in the runs of random signs."""
+        if self._sign or not rounds(np.asarray(array).dtype) or np.all(np.isfinite(array)):
+            return array
+        if not all(np.all(np.isfinite(x)) for x in operands if rounds(np.asarray(x).dtype)):
+            return array
+        return np.where(np.isfinite(array), array, np.asarray(np.nan, np.asarray(array).dtype))[()]
+
     def _own(self, array: Any) -> Any:
         return self._off(array, _magnitude(array))
 
@@ -80,19 +88,21 @@ class Perturbed(Interpreter):
             return meaning(*arrays)
         if op.name in SUMS:
             scale = sum(_magnitude(x) for x in arrays)
-            return tuple(np.asarray(self._off(y, scale)) for y in meaning(*arrays))
+            return tuple(np.asarray(self._ordered(self._off(y, scale), *arrays)) for y in meaning(*arrays))
+        given, sums = arrays, op.name in NORMWISE or op.composite or op.batching != "elementwise"
         if op.name in NORMWISE:
             arrays = [np.asarray(self._off(x, np.max(_magnitude(x), initial=0.0))) for x in arrays]
-        elif op.composite or op.batching != "elementwise":
+        elif sums:
             arrays = [np.asarray(self._off(x, _magnitude(x) * _growth(x))) for x in arrays]
-        return tuple(np.asarray(self._own(y)) for y in meaning(*arrays))
+        results = [self._own(y) for y in meaning(*arrays)]
+        return tuple(np.asarray(self._ordered(y, *given) if sums else y) for y in results)
 
     def meaning(self, op: Operation, meaning: Callable[..., Any]) -> Callable[..., Any]:
         """A scalar op with perturbed roundings."""
         if op.name in EXACT or not any(_floats(value.type) for value in op.results):
             return meaning
         if op.name in SUMS:
-            return lambda op, x, y: self._off(meaning(op, x, y), _magnitude(x) + _magnitude(y))
+            return lambda op, x, y: self._ordered(self._off(meaning(op, x, y), _magnitude(x) + _magnitude(y)), x, y)
         if op.name in FUSED:
             return lambda op, x, y, z: self._off(meaning(op, x, y, z), _magnitude(x) * _magnitude(y) + _magnitude(z))
         if op.name == "vector.reduction":
@@ -102,7 +112,14 @@ class Perturbed(Interpreter):
     def combiner(self, monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
         """A step of a reduction, its new term perturbed."""
         combine = accesses.combiner(monoid)
-        return (lambda acc, x: combine(acc, tuple(map(self._own, x)))) if monoid in ("add", "mul") else combine
+        if monoid not in ("add", "mul"):
+            return combine
+
+        def perturbed(acc: tuple[Any, ...], x: tuple[Any, ...]) -> tuple[Any, ...]:
+            results = combine(acc, tuple(map(self._own, x)))
+            return tuple(self._ordered(y, a, b) for y, a, b in zip(results, acc, x, strict=True))
+
+        return perturbed
 
     def combine_lanes(self, monoid: str, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
         """Lanes by a monoid, all perturbed."""

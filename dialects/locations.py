@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.lexer import Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 _int = lru_cache(1 << 12)(IntAttr)
+MOST_PARTS = 1 << 16
+"""Attributes that an alias may stand for."""
 _MODULES = ("module", "builtin.module", '"builtin.module"')
 _DEFINITION = re.compile(r"^(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
 
@@ -40,6 +43,8 @@ class Locations(Parser):
         self._ahead: dict[str, int] | None = None
         """Where locations with a name that were not met yet are defined; None before one is asked for."""
         self._met_early: set[str] = set()
+        self._sizes: dict[int, tuple[int, Attribute]] = {}
+        """How many attributes those of aliases hold, with themselves, so that their identities stay theirs."""
 
     def location_at(self, position: int) -> FileLineColLoc:
         """The file, line and column (from 1) of a position in the text."""
@@ -106,7 +111,29 @@ class Locations(Parser):
         if name in self._met_early:  # its definition, at last
             self._met_early.discard(name)
             del self.attribute_aliases[name]
+        start = self._current_token.span
         super()._parse_alias_def()
+        self._require_small(self.attribute_aliases[name], start)
+
+    def _require_small(self, value: Attribute, span: Any) -> None:
+        """Refuse aliases that are long when spelled out, as of types that hold the one before twice."""
+        size = self._size(value)
+        if size > MOST_PARTS:
+            self.raise_error(f"the alias stands for {size} attributes in one another, the limit is {MOST_PARTS}", span)
+
+    def _size(self, value: Attribute) -> int:
+        """How many attributes one holds, with itself."""
+        known = self._sizes.get(id(value))
+        if known is None:
+            known = self._sizes[id(value)] = 1 + sum(map(self._size, _inside(value))), value
+        return known[0]
+
+
+def _inside(value: Any) -> Iterator[Attribute]:
+    """The attributes that one is made of."""
+    data = getattr(value, "data", ())
+    parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, tuple) else ()
+    yield from (part for part in (*getattr(value, "parameters", ()), *parts) if isinstance(part, Attribute))
 
 
 def failed_part(text: str, op_start: int, error_start: int) -> tuple[int, int] | None:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from lamina import pipeline
 from lamina.debugging import comparison, validate
+from lamina.debugging.comparison import Near
+from lamina.debugging.conditioned import Condition, Perturbed
 from lamina.debugging.validate import Report, ValidationError, validate_each
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.builder import GraphBuilder
@@ -139,3 +141,14 @@ def test_scalars_are_generated():
       return %z : f32
     }"""
     assert check(text, Step("nothing", "exact"))[0].runs == 5
+
+
+def test_sums_at_the_end_of_the_range_are_not_blamed():
+    """One order overflows and another does not, which a bounded function behind the sum hides."""
+    near = Near("reassociating", lambda: Condition((np.float32([np.nan, 1.0]),), [np.zeros(2)]), finite=True)
+    before, after = np.float32([-1.0, 1.0]), np.float32([1.0, 0.5])
+    assert near.each(0, before, after).tolist() == [True, False]
+    assert not Near("reassociating", near.condition).each(0, before, after).any()
+    op = Perturbed(parse_module(make_context(), ""), None, None, 0, np.random.default_rng(0))
+    assert np.isnan(op._ordered(np.float32(np.inf), np.float32(3e38), np.float32(3e38)))
+    assert op._ordered(np.float32(np.inf), np.float32(np.inf)) == np.inf

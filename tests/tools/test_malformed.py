@@ -36,6 +36,9 @@ BROKEN_TOKENS = ("", "}", "<", "%nope", "@", "0x", "!graph.none", '"', "tensor<?
 SPECIAL = {
     "empty_braces": b"{",
     "unknown_op": b"%0 = graph.nope : tensor<2xf32>",
+    "doubled_alias": b"!a0 = tuple<f32>\n" + b"".join(b"!a%d = tuple<!a%d, !a%d>\n" % (k + 1, k, k) for k in range(40)),
+    "doubled_location": b'#a0 = loc("a":1:1)\n'
+    + b"".join(b"#a%d = loc(fused[#a%d, #a%d])\n" % (k + 1, k, k) for k in range(30)),
     "unknown_dialect": b"%0 = nope.op : i32",
     "unknown_generic_op": b'"nope.op"() : () -> ()',
     "unknown_type": b"func.func @f(%x: !nope.type) { return }",
