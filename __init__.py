@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import train as train
     from .codegen.targets import get as target  # noqa: F401
-    from .compat.jax import debug as debug
     from .compat.jax import dtypes as dtypes
     from .compat.jax import flatten_util as flatten_util
     from .compat.jax import image as image
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from .frontend.extend import register_step as register_step
     from .frontend.extend import register_strategy as register_strategy
     from .frontend.extend import register_target as register_target
+    from .frontend.functions import debug as debug
     from .frontend.functions.autodiff import grad as grad
     from .frontend.functions.autodiff import jvp as jvp
     from .frontend.functions.autodiff import stop_gradient as stop_gradient
@@ -240,7 +240,7 @@ _HOMES = {
 }
 # No module of the root may be called numpy, so the submodules that users import are aliases of modules of the frontend.
 _ALIASES = {
-    "debug": ".compat.jax.debug",
+    "debug": ".frontend.functions.debug",
     "dtypes": ".compat.jax.dtypes",
     "extend": ".frontend.extend",
     "fft": ".library.fft",

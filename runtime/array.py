@@ -14,11 +14,8 @@ from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 
 _Type = TypeVar("_Type", bound=type)
 
-at: Any = None
-"""What makes `x.at` of an array: `library/numpy/at.py` puts it here when it is imported."""
-
-traced: Any = None
-"""What stands for a method of arrays where an argument is traced: `lamina.numpy` puts itself here."""
+functions: Any = None
+"""The functions that methods of arrays call where an argument is traced, and for `x.at`: the frontend installs them."""
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -83,20 +80,20 @@ class Array(np.ndarray[Any, Any]):
     @property
     def at(self) -> Any:
         """`x.at[index].add(values)`: a new array with some elements changed; also `set multiply divide power min max get`."""
-        return at(self)
+        return functions.At(self)
 
     def __getitem__(self, index: Any) -> Any:
         try:
             return np.ndarray.__getitem__(self, index)
         except TracingError:  # a traced index has no number
-            return traced.getitem(self, index)
+            return functions.getitem(self, index)
 
     def dot(self, other: Any, out: Any = None) -> Any:
         """`np.dot`, also with a traced array."""
         try:
             return np.ndarray.dot(self, other, out)
         except TracingError:
-            return traced.dot(self, other)
+            return functions.dot(self, other)
 
     sum, prod, mean, var, std = map(_reduction, ("sum", "prod", "mean", "var", "std"))
     max, min, any, all = map(_reduction, ("max", "min", "any", "all"))

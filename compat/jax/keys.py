@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError
-from ...frontend.trace import tracer
+from ...frontend.trace.array_functions import arrays
 from ...frontend.trace.pytree import flatten, register_dataclass
+from ...frontend.trace.wrapped import WrappedArray
 
 __all__ = ["KeyArray", "extended", "prng_key"]
 
@@ -58,7 +59,7 @@ MOVES = frozenset({
 
 def _method(name: str) -> Any:
     def method(self: KeyArray, *args: Any, **kwargs: Any) -> Any:
-        return getattr(tracer.lnp, name)(self, *args, **kwargs)
+        return getattr(arrays, name)(self, *args, **kwargs)
 
     method.__doc__ = f"`lamina.numpy.{name}` of the keys."
     return method
@@ -66,7 +67,7 @@ def _method(name: str) -> Any:
 
 @register_dataclass
 @dataclass(eq=False, repr=False)
-class KeyArray:
+class KeyArray(WrappedArray):
     """Keys of `lamina.random`, as `key`, `split` and `wrap_key_data` make them.
 
     They are indexed, moved and compared as elements of an array, and mapped over by `vmap`.
@@ -80,6 +81,7 @@ class KeyArray:
     ((3,), key<fry>, (2,))
     """
 
+    element_ndim = 1  # the words of a key
     __hash__ = None  # pyright: ignore[reportAssignmentType]
     data: Any
 
@@ -98,18 +100,18 @@ class KeyArray:
 
     def reshape(self, *shape: Any) -> Any:
         """The keys in another shape."""
-        return tracer.lnp.reshape(self, shape[0] if len(shape) == 1 else shape)
+        return arrays.reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def transpose(self, *axes: Any) -> Any:
         """The keys with their dims permuted."""
-        return tracer.lnp.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
+        return arrays.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
 
     def block_until_ready(self) -> KeyArray:
         """The keys themselves."""
         return self
 
     def __getitem__(self, index: Any) -> KeyArray:
-        return KeyArray(tracer.lnp.asarray(self.data)[self._place(index)])
+        return KeyArray(arrays.asarray(self.data)[self._place(index)])
 
     def _place(self, index: Any) -> Any:
         """An index of keys as one of their words."""
@@ -131,10 +133,14 @@ class KeyArray:
 
     def __ne__(self, other: object) -> Any:
         equal = _same(self, other)
-        return equal if equal is NotImplemented else tracer.lnp.logical_not(equal)
+        return equal if equal is NotImplemented else arrays.logical_not(equal)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("keys are no numbers: lm.random.key_data(keys) gives their words")
+
+    @classmethod
+    def apply_function(cls, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return moved(function, args, kwargs)
 
     def __repr__(self) -> str:
         return f"KeyArray(shape={self.shape}, dtype={self.dtype}) overlaying:\n{self.data}"
@@ -150,7 +156,7 @@ def _dims(item: Any) -> int:
 def _same(keys: KeyArray, other: object) -> Any:
     if not isinstance(other, KeyArray):
         return NotImplemented
-    return tracer.lnp.all(tracer.lnp.equal(keys.data, other.data), axis=-1)
+    return arrays.all(arrays.equal(keys.data, other.data), axis=-1)
 
 
 class _At:
@@ -164,13 +170,13 @@ class _At:
 
     def get(self, **options: Any) -> KeyArray:
         """`keys[index]`, as `x.at[index].get`."""
-        return KeyArray(tracer.lnp.asarray(self._keys.data).at[self._index].get(**options))
+        return KeyArray(arrays.asarray(self._keys.data).at[self._index].get(**options))
 
     def set(self, values: Any, **options: Any) -> KeyArray:
         """The keys with others at the index, as `x.at[index].set`."""
         if not isinstance(values, KeyArray):
             raise DTypeError(f"keys are set to other keys, got {type(values).__name__}")
-        return KeyArray(tracer.lnp.asarray(self._keys.data).at[self._index].set(values.data, **options))
+        return KeyArray(arrays.asarray(self._keys.data).at[self._index].set(values.data, **options))
 
 
 def have_keys(values: Iterable[Any]) -> bool:
@@ -203,7 +209,7 @@ def moved(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
 
 
 def _joined(first: Any, second: Any) -> KeyArray:
-    return KeyArray(tracer.lnp.stack([first, second], -1))
+    return KeyArray(arrays.stack([first, second], -1))
 
 
 _CHOOSE = {"where": slice(1, None), "select": slice(1, None), "append": slice(0, 2), "insert": slice(0, 3, 2)}

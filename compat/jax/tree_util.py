@@ -8,15 +8,11 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ...errors import ShapeError
-from ...frontend.trace.promotion import result_type
+from ...frontend.functions.ravel import ravel_pytree
 from ...frontend.trace.pytree import (
     LEAF,
     ClassT,
@@ -33,10 +29,6 @@ from ...frontend.trace.pytree import (
     unflatten,
     upto,
 )
-from ...library.numpy.create import zeros
-from ...library.numpy.join import concatenate
-from ...library.numpy.logic import astype
-from ...library.numpy.shape import ravel, reshape
 
 PyTreeDef = TreeDef
 
@@ -325,33 +317,6 @@ def treedef_tuple(treedefs: Iterable[TreeDef]) -> TreeDef:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Trees as vectors
-
-
-def ravel_pytree(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """All elements of a tree of arrays in one vector, and the function from such a vector to the tree.
-
-    The vector has the common dtype of the leaves; the tree gets each leaf's own dtype back.
-
-    >>> flat, back = ravel_pytree({"w": np.ones((2, 2)), "b": np.zeros(1)})
-    >>> flat, back(flat * 2)["w"].shape
-    (array([0., 1., 1., 1., 1.]), (2, 2))
-    """
-    parts, shape = flatten(tree)
-    avals = [(np.shape(x), np.result_type(getattr(x, "dtype", type(x)))) for x in parts]
-    total = sum(math.prod(sizes) for sizes, _ in avals)
-    dtype = result_type([each for _, each in avals]) if avals else np.dtype(np.float64)
-
-    def unravel(flat: Any) -> Any:
-        if np.shape(flat) != (total,):
-            raise ShapeError(f"unravel needs a vector of {total} elements, got shape {list(np.shape(flat))}")
-        at, rows = 0, []
-        for sizes, each in avals:
-            n = math.prod(sizes)
-            rows.append(astype(reshape(flat[at : at + n], sizes), each))
-            at += n
-        return shape.unflatten(rows)
-
-    return (concatenate([astype(ravel(x), dtype) for x in parts]) if parts else zeros(0, dtype)), unravel
 
 
 class Partial(functools.partial[Any]):

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...compat.jax.keys import KeyArray
 from ...dialects.graph.autodiff import VmapOp
 from ...errors import ShapeError
-from ...library.numpy.create import arange
-from ...library.numpy.shape import moveaxis
 from ..run.retrace import each_call
+from ..trace.array_functions import arrays
 from ..trace.axes_and_shapes import broadcast_tracer
 from ..trace.program import Aval, abstract, argument_paths, call_function, staging, trace_function
 from ..trace.promotion import INT64
@@ -124,7 +122,7 @@ def _vmap(
     n = next(iter(sizes.values()))
     if axis_name is not None:
         function, structure = _with_index(function, axis_name, n, structure)
-        tracers, placed, axes = [lift_as(arange(n), INT64), *tracers], [0, *placed], [0, *axes]
+        tracers, placed, axes = [lift_as(np.arange(n), INT64), *tracers], [0, *placed], [0, *axes]
         avals, paths = [Aval(INT64, ()), *avals], [f"axis_index({axis_name!r})", *paths]
     known = [t if axis is None else _MAPPED for t, axis in zip(tracers, axes, strict=True)]
     traced = trace_function(trace.program, function, structure, avals, name=name, paths=paths, known=known)
@@ -140,7 +138,7 @@ def _vmap(
         same = flatten(call_function(traced, tracers))[0]
         results = [broadcast_tracer(trace.lift(x), (n, *np.shape(x))) for x in same]
     places = _prefix(out_axes, traced.out_structure, f"vmap({name}) out_axes")
-    moved = [x[0] if place is None else moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
+    moved = [x[0] if place is None else arrays.moveaxis(x, 0, place) for x, place in zip(results, places, strict=True)]
     return traced.out_structure.unflatten(moved)
 
 
@@ -164,7 +162,7 @@ def _prefix(prefix: Any, structure: TreeDef, what: str) -> list[int | None]:
     if prefix is None or (isinstance(prefix, int) and not isinstance(prefix, bool)):
         if prefix is None or prefix >= 0 or structure.kind is None:
             return [prefix] * structure.num_leaves
-        from_end = prefix - (structure.kind is KeyArray)  # the last dim of the leaf are the words of a key
+        from_end = prefix - getattr(structure.kind, "element_ndim", 0)  # `WrappedArray`
         return [axis for child in structure.children for axis in _prefix(from_end, child, what)]
     if structure.kind in (tuple, list) and isinstance(prefix, tuple | list):
         parts = list(prefix)

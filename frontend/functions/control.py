@@ -15,8 +15,8 @@ from ...dialects.graph.control import ForOp
 from ...dialects.sizes.polynomial import Size, is_at_least
 from ...dialects.types import element_type
 from ...errors import ShapeError
-from ...library.numpy import namespace as lnp
 from ..run.retrace import each_call
+from ..trace.array_functions import arrays as lnp
 from ..trace.program import Aval, TracedFunction, abstract, staging, trace_function
 from ..trace.promotion import BOOL, INT64, computed, is_integer_dtype
 from ..trace.pytree import TreeDef, flatten

@@ -11,8 +11,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...compat.jax.tree_util import ravel_pytree
-from ...library.numpy import namespace as lnp
+from ..trace.array_functions import arrays as lnp
 from ..trace.program import abstract, call_function, is_staging, staging, trace_function
 from ..trace.promotion import is_inexact_dtype
 from ..trace.pytree import flatten
@@ -21,6 +20,7 @@ from .autodiff import function_name, jvp
 from .conditional import while_loop
 from .control import fori_loop
 from .custom import BothModes, custom_jvp, custom_vjp
+from .ravel import ravel_pytree
 from .vjp import vjp
 
 __all__ = ["bicgstab", "cg", "closure_convert", "custom_linear_solve", "custom_root", "gmres"]

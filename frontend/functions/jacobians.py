@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import DifferentiationError
-from ...library.numpy.create import asarray, eye, zeros, zeros_like
-from ...library.numpy.shape import reshape, shape
 from ..run.retrace import each_call
+from ..trace.array_functions import arrays
 from ..trace.program import Program, TensorSpec, abstract, argument_paths, trace_function
 from ..trace.promotion import is_complex_dtype
 from ..trace.pytree import TreeDef, flatten
@@ -68,8 +67,8 @@ def _check_kind(what: str, function: Callable[..., Any], values: Sequence[Any], 
 
 def _basis(x: Any) -> Any:
     """The unit vectors of the space of an array, stacked."""
-    size = int(np.prod(shape(x)))
-    return reshape(eye(size, dtype=abstract(x).dtype), (size, *shape(x)))
+    size = int(np.prod(arrays.shape(x)))
+    return arrays.reshape(arrays.eye(size, dtype=abstract(x).dtype), (size, *arrays.shape(x)))
 
 
 def _forward(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list[list[Any]]:
@@ -77,10 +76,10 @@ def _forward(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
     for k, x in enumerate(leaves):
 
         def along(direction: Any, k: int = k) -> list[Any]:
-            tangents = [direction if j == k else zeros_like(leaf) for j, leaf in enumerate(leaves)]
+            tangents = [direction if j == k else arrays.zeros_like(leaf) for j, leaf in enumerate(leaves)]
             return jvp(of_leaves, tuple(leaves), tuple(tangents))[1]
 
-        columns.append([reshape(y, (*y.shape[:-1], *shape(x))) for y in vmap(along, out_axes=-1)(_basis(x))])
+        columns.append([arrays.reshape(y, (*y.shape[:-1], *arrays.shape(x))) for y in vmap(along, out_axes=-1)(_basis(x))])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -90,9 +89,9 @@ def _reverse(of_leaves: Callable[..., list[Any]], leaves: Sequence[Any]) -> list
     for k, y in enumerate(values):
 
         def along(direction: Any, k: int = k) -> tuple[Any, ...]:
-            return pull([direction if j == k else zeros_like(value) for j, value in enumerate(values)])
+            return pull([direction if j == k else arrays.zeros_like(value) for j, value in enumerate(values)])
 
-        rows.append([reshape(x, (*shape(y), *x.shape[1:])) for x in vmap(along)(_basis(y))])
+        rows.append([arrays.reshape(x, (*arrays.shape(y), *x.shape[1:])) for x in vmap(along)(_basis(y))])
     return rows
 
 
@@ -195,7 +194,7 @@ def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     def of_arrays(*args: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
-        return tree_map(lambda x: zeros(x.shape, x.dtype) if isinstance(x, TensorSpec) else x, found)
+        return tree_map(lambda x: arrays.zeros(x.shape, x.dtype) if isinstance(x, TensorSpec) else x, found)
 
     traced = trace_function(Program(), of_arrays, structure, avals, name=function_name(function), paths=paths)
     return traced.out_structure.unflatten(TensorSpec(aval.shape, aval.dtype) for aval in traced.out_avals)
@@ -220,7 +219,7 @@ def device_put(x: Any, device: Any = None) -> Any:
     {'w': [array(1.), array(2.)]}
     """
     if device in (None, "cpu"):
-        return tree_map(asarray, x)
+        return tree_map(arrays.asarray, x)
     from ..run.devices import put
 
     return put(x, device)

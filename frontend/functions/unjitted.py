@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ...library.numpy import namespace as lnp
 from ...runtime.array import as_array
+from ..trace.array_functions import arrays as lnp
 from ..trace.config import config
 from ..trace.program import is_staging
 from ..trace.pytree import flatten

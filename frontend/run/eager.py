@@ -15,10 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...compat.jax.keys import have_keys, moved
 from ...dialects.graph.builder import GraphBuilder
 from ...errors import LaminaError, TracingError, is_interruption
-from ...library.numpy import out as lnp_out
 from ...runtime.array import Array as ResultArray
 from ...runtime.array import is_ndarray
 from ...runtime.dispatch import Dispatched, DispatchedBase, gate, key_of
@@ -28,6 +26,8 @@ from ..trace.promotion import STORED, computed
 from ..trace.result_rounding import finished
 from ..trace.tracer import Tracer
 from ..trace.tracing import Deferred, Derived, Trace, Watched, current, input_array, is_traced
+from ..trace.wrapped import wrapped_class
+from . import ufunc_keywords as lnp_out
 from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Writer, identities, places
 from .eager_programs import WORTH_CODE, EagerProgram
 
@@ -318,8 +318,8 @@ def _api(function: Function, promotes: bool | None, stage_constants: bool) -> Fu
             if result is not NotImplemented:
                 return result
         try:
-            if have_keys(args):
-                return moved(made, args, kwargs)
+            if (wrapped := wrapped_class(args)) is not None:
+                return wrapped.apply_function(made, args, kwargs)
             trace = current()
             if trace is None or not (
                 stage_constants or isinstance(trace, EagerTrace) or is_traced(args) or (kwargs and is_traced(kwargs.values()))

@@ -26,7 +26,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...dialects.types import element_type, tensor
 from ...runtime.array import as_array
 from ...runtime.scalars import is_a
-from ..trace import tracer
+from ..trace.array_functions import arrays as lnp
 from ..trace.config import config
 from ..trace.tracing import Deferred
 from . import eager
@@ -115,7 +115,7 @@ class Lazy(Deferred):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs and ufunc.__name__ in _EXACT and _waits(*args):
-            return getattr(tracer.lnp, ufunc.__name__)(*args)
+            return getattr(lnp, ufunc.__name__)(*args)
         out = kwargs.get("out", ())
         if any(isinstance(x, Lazy) for x in (out if isinstance(out, tuple) else (out,))):
             raise TypeError(f"np.{ufunc.__name__}: out= is an array that is computed lazily: give one of np.empty, or .copy()")
@@ -180,7 +180,7 @@ def _operator(name: str, reflected: bool) -> Callable[..., Any]:
     def call(self: Lazy, *others: Any) -> Any:
         operands = (*others, self) if reflected else (self, *others)
         if ufunc is not None and _waits(*operands):
-            return getattr(tracer.lnp, ufunc)(*operands)
+            return getattr(lnp, ufunc)(*operands)
         return function(*map(_seen, operands))
 
     return call

@@ -77,6 +77,13 @@ def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     return trace.wrap(trace.builder.broadcast(value, range(offset, len(shape)), shape), x.weak)
 
 
+def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
+    """A traced array of one value."""
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"sizes must not be negative, got {list(shape)}")
+    return broadcast_tracer(lift_as(value, dtype), shape)
+
+
 def full_like_tracer(x: Tracer, value: complex) -> Tracer:
     """A tensor of one value with the type of `x`."""
     return broadcast_tracer(lift_as(value, x.dtype), x.shape)

@@ -18,7 +18,6 @@ from ...dialects import printing
 from ...dialects.module_rules import ONE_VARIANT
 from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, LaminaError, TracingError
-from ...library.numpy import namespace as lnp  # noqa: F401  tracers call them
 from . import concrete_values  # noqa: F401  tracers call them
 from .config import config
 from .locations import located, place_of

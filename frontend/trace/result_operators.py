@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...library.numpy import namespace as lnp
 from ...runtime.array import Array, as_array
+from .array_functions import arrays as lnp
 from .config import config
 from .locations import is_ours
 from .program import is_staging

@@ -16,15 +16,12 @@ from xdsl.ir import SSAValue
 from ...dialects.sizes.polynomial import Size
 from ...errors import TracingError
 from ...runtime.array import Array, array_namespace
+from .array_functions import arrays as lnp
 from .config import config
 from .locations import is_users, located
 
 if TYPE_CHECKING:
     from .tracing import Trace
-
-
-lnp: Any = None
-"""The module `numpy/namespace.py`, which operators and methods call: it puts itself here when it is imported."""
 
 
 readable: Any = None
@@ -360,7 +357,7 @@ class Tracer:
     @property
     def at(self) -> Any:
         """`x.at[index].add(values)`: the array with some elements changed; also `set mul min max get`."""
-        return lnp.lnp_at.At(self)
+        return lnp.At(self)
 
     # -- methods of ndarray
 
@@ -376,7 +373,7 @@ class Tracer:
         return lnp.astype(self, dtype)
 
     def view(self, dtype: Any) -> Any:
-        return view_of(self, lnp.lnp_bits.view(self, dtype), True)
+        return view_of(self, lnp.view(self, dtype), True)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         return _reshaped(self, lnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order))

@@ -26,7 +26,7 @@ from ...dialects.sizes.polynomial import Size
 from ...dialects.types import element_type, numpy_dtype, tensor
 from ...errors import DTypeError, TracingError
 from ...runtime.dispatch import gate
-from . import tracer
+from .array_functions import arrays as lnp
 from .locations import is_users, located, shortened, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, common_dtype, computed, inexact, is_float_dtype
 from .tracer import Tracer, asked
@@ -340,7 +340,7 @@ def _is_users_question(size: Size) -> bool:
 
 def _compared(size: Size, sign: str, other: Any) -> Any:
     """A comparison of the user's that only a call decides, where control flow is captured; None else."""
-    return getattr(tracer.lnp, _FUNCTIONS[sign])(_size_as_number(size), other) if asked.captured else None
+    return getattr(lnp, _FUNCTIONS[sign])(_size_as_number(size), other) if asked.captured else None
 
 
 _FUNCTIONS = {
@@ -468,7 +468,7 @@ def operand(x: Any) -> Any:
     if type(x) is Tracer or isinstance(x, Size):
         return x
     if isinstance(x, list | tuple):
-        return tracer.lnp.array(x) if is_traced(x) else concrete_array(x)
+        return lnp.array(x) if is_traced(x) else concrete_array(x)
     return x
 
 

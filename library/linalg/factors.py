@@ -16,14 +16,14 @@ import numpy as np
 from ...dialects.graph.factor import permuted, permuted_back
 from ...errors import ShapeError
 from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, slice_axis, static_int, transpose_tracer
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, filled, reshape_tracer, slice_axis, static_int, transpose_tracer
 from ...frontend.trace.elementwise import compare, full_like_tracer, select
 from ...frontend.trace.promotion import FLOAT32, INT32, inexact, is_complex_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, current, lift, lift_as, several
 from ..numpy.complex import conjugate, imag, real
 from ..numpy.contract import matmul
-from ..numpy.create import arange, diagonal, eye, filled, tril, triu
+from ..numpy.create import arange, diagonal, eye, tril, triu
 from ..numpy.math import exp2, log2
 from ..numpy.pad import pad
 from ..numpy.reduce import max as max_of

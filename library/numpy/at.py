@@ -21,7 +21,6 @@ from ...frontend.trace.axes_and_shapes import (
 from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, is_integer_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_into
-from ...runtime import array
 from .index import (
     NEAREST,
     as_index,
@@ -54,9 +53,6 @@ class At:
 
     def __getitem__(self, index: Any) -> Elements:
         return Elements(self.x, index)
-
-
-array.at = At
 
 
 class Elements:

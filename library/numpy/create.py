@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...compat.jax.keys import KeyArray, have_keys
 from ...dialects.sizes.polynomial import Size, least, positive
 from ...dialects.types import element_type, tensor
 from ...errors import ShapeError, TracingError
 from ...frontend.run.eager import EagerTrace, api, creation
 from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
+    filled,
     normalize_axis,
     reshape_tracer,
     static_int,
@@ -33,6 +33,7 @@ from ...frontend.trace.promotion import (
 )
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
+from ...frontend.trace.wrapped import WrappedArray, wrapped_class
 from ...runtime.array import as_array
 from .join import stack
 from .logic import astype
@@ -65,8 +66,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: in
         ValueError: with `copy=False`, memory cannot be shared.
     """
     on_device(device)
-    if have_keys((object,)):
-        return object if isinstance(object, KeyArray) else stack(object)
+    if wrapped_class((object,)) is not None:
+        return object if isinstance(object, WrappedArray) else stack(object)
     if is_traced((object,)):
         return _traced_array(object, dtype, ndmin)
     wanted = None if dtype is None else canonical(dtype)
@@ -108,13 +109,6 @@ def _astype(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, An
         return x
     with EagerTrace() as trace:
         return np.asarray(trace.result(lift_as(x, dtype)))
-
-
-def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
-    """A tensor of one value."""
-    if any(n < 0 for n in shape):
-        raise ShapeError(f"sizes must not be negative, got {list(shape)}")
-    return broadcast_tracer(lift_as(value, dtype), shape)
 
 
 @creation

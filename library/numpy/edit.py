@@ -11,6 +11,7 @@ import numpy as np
 from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, ShapeError, SizeError, TracingError
 from ...frontend.run.eager import api, edit
+from ...frontend.run.ufunc_keywords import changing
 from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     concat_tracers,
@@ -30,7 +31,6 @@ from .index import counted, index_array, take, within
 from .join import concatenate, tile
 from .logic import as_bool, clip, where
 from .nonzero import compress
-from .out import changing
 from .scan import cumsum
 from .shape import moveaxis, ravel
 from .sort import searchsorted

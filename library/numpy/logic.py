@@ -10,7 +10,8 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...frontend.run.eager import operation
-from ...frontend.trace import complex_formulas, tracer
+from ...frontend.trace import complex_formulas
+from ...frontend.trace.array_functions import arrays
 from ...frontend.trace.axes_and_shapes import broadcast_tracer
 from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
 from ...frontend.trace.promotion import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
@@ -92,7 +93,7 @@ fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`np.where(condition, x, y)`: `x` where the condition holds, else `y`. `where(condition)` is `nonzero`."""
     if x is None and y is None:
-        return tracer.lnp.nonzero(condition, size=size, fill_value=fill_value)
+        return arrays.nonzero(condition, size=size, fill_value=fill_value)
     return _where(condition, x, y)
 
 

@@ -34,7 +34,7 @@ from numpy import (  # noqa: F401
 from ...dialects.rounding import cast as _cast
 from ...errors import TracingError
 from ...frontend.run import lazy as lazy  # eager.py calls it
-from ...frontend.trace import tracer
+from ...frontend.trace.array_functions import arrays
 from ...frontend.trace.elementwise import broadcast_shapes as _broadcast_shapes
 from ...frontend.trace.locations import located
 from ...frontend.trace.promotion import STORED as _STORED
@@ -44,14 +44,13 @@ from ...frontend.trace.promotion import is_float_dtype as _is_float_dtype
 from ...frontend.trace.tracing import is_array_like as _is_array_like
 from ...frontend.trace.tracing import is_traced as _is_traced
 from ...frontend.trace.tracing import token as _token
-from ...runtime import array as array_class
 from ...runtime import scalar_types as _scalar_types
 from ...runtime.scalar_types import scalar_type as _scalar_type
-from . import at as lnp_at  # noqa: F401  `Tracer` calls it
-from . import bits as lnp_bits  # noqa: F401  and this
 from . import ufunc_methods
 from .at import *
+from .at import At as At
 from .bits import *
+from .bits import view as view
 from .complex import *
 from .contract import *
 from .create import *
@@ -232,7 +231,7 @@ def __dir__() -> list[str]:
 
 def _converted(x: Any, dtype: Any) -> Any:
     if _is_traced((x,)):
-        return tracer.lnp.asarray(x, dtype)
+        return arrays.asarray(x, dtype)
     if dtype in _ROUNDED and isinstance(x, float | int | np.ndarray | np.generic):
         return _cast(np.asarray(x, np.float64 if isinstance(x, int) else None), np.dtype(dtype))[()]
     return None
@@ -243,4 +242,3 @@ _ROUNDED = frozenset(dtype.type for dtype in _STORED if _is_float_dtype(dtype) a
 
 
 _scalar_types.converted = _converted
-tracer.lnp = array_class.traced = sys.modules[__name__]

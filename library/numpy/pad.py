@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import ShapeError
 from ...frontend.run.eager import edit
-from ...frontend.trace import tracer
+from ...frontend.trace.array_functions import arrays
 from ...frontend.trace.axes_and_shapes import (
     broadcast_tracer,
     concat_tracers,
@@ -151,7 +151,7 @@ def _padded_by(function: Callable[..., Any], array: Any, pad_width: Any, kwargs:
                 raise ShapeError("the function that pads must return the vector: arrays here are not changed in place")
             return result
 
-        x = tracer.lnp.apply_along_axis(padded, dim, x)
+        x = arrays.apply_along_axis(padded, dim, x)
     return x
 
 
@@ -206,7 +206,7 @@ def _by_value(x: Tracer, dim: int, width: tuple[int, int], mode: str, options: _
 _VALUES: dict[str, Callable[..., Any]] = {
     "maximum": lambda x, d: x.max(d),
     "mean": lambda x, d: x.mean(d),
-    "median": lambda x, d: tracer.lnp.median(x, d),
+    "median": lambda x, d: arrays.median(x, d),
     "minimum": lambda x, d: x.min(d),
 }
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...frontend.run.eager import api
-from ...frontend.trace import tracer
+from ...frontend.run.ufunc_keywords import changing
+from ...frontend.trace.array_functions import arrays
 from ...frontend.trace.axes_and_shapes import reshape_tracer
 from ...frontend.trace.tracing import lift
 from . import at as lnp_at
 from . import reduce as lnp_reduce
 from . import scan as lnp_scan
-from .out import changing
 
 _ALONG_AN_AXIS: dict[str, dict[str, Callable[..., Any]]] = {
     "reduce": {
@@ -58,7 +58,7 @@ def _one_by_one(function: Callable[..., Any], ufunc: np.ufunc, method: str) -> C
     """A method as a loop over the elements, in their order."""
 
     def called(*args: Any, **options: Any) -> Any:
-        return getattr(tracer.lnp.ufunc(function, 2, 1, identity=ufunc.identity), method)(*args, **options)
+        return getattr(arrays.ufunc(function, 2, 1, identity=ufunc.identity), method)(*args, **options)
 
     called.__name__, called.__doc__ = f"{ufunc.__name__}_{method}", f"`np.{ufunc.__name__}.{method}`."
     return called

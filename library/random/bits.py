@@ -18,13 +18,13 @@ from ...compat.jax.keys import KeyArray, takes_keys
 from ...dialects.sizes.polynomial import is_at_least
 from ...errors import DTypeError, ShapeError
 from ...frontend.run.eager import api, creation
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, nonnegative, reshape_tracer, slice_axis, static_shape
+from ...frontend.trace.axes_and_shapes import broadcast_tracer, filled, nonnegative, reshape_tracer, slice_axis, static_shape
 from ...frontend.trace.elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, select
 from ...frontend.trace.promotion import INT32, INT64, canonical, is_integer_dtype
 from ...frontend.trace.tracer import Tracer
 from ...frontend.trace.tracing import build, lift, lift_as, operand
 from ...runtime.array import as_array
-from ..numpy.create import filled, iota
+from ..numpy.create import iota
 from ..numpy.join import stack
 from ..numpy.logic import clip
 

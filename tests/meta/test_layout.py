@@ -76,8 +76,6 @@ MAY_IMPORT = {
     },
     "exported_objects": {"pipeline", "written_kernels", "dialects", "lowering", "codegen", "runtime", "errors"},
     "frontend": {
-        "library",
-        "compat",
         "debugging",
         "explorer",
         "extensions",

@@ -7,7 +7,7 @@ from typing import Any
 from ....errors import ShapeError
 from ....frontend.functions.control import scan
 from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, slice_axis, static_int
+from ....frontend.trace.axes_and_shapes import broadcast_tracer, filled, reshape_tracer, slice_axis, static_int
 from ....frontend.trace.promotion import INT32
 from ....frontend.trace.tracing import build, lift, lift_as
 from ....library.linalg.factors import adjoint, eigvals, from_triangle, inv, matrices, several, symmetrized, triangular
@@ -18,7 +18,7 @@ from ....library.linalg.factors import svd as svd_of
 from ....library.numpy import namespace as lnp
 from ....library.numpy.complex import conjugate
 from ....library.numpy.contract import matmul
-from ....library.numpy.create import eye, filled, tril, triu
+from ....library.numpy.create import eye, tril, triu
 from ....library.numpy.join import concatenate
 from ....library.numpy.reduce import sum as sum_of
 from ....library.numpy.shape import matrix_transpose

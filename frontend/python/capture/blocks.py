@@ -12,7 +12,7 @@ import numpy as np
 
 from ....dialects.sizes.polynomial import Size
 from ....errors import TracingError
-from ....library.numpy import namespace as lnp
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import located, user_location
 from ...trace.program import Aval, TracedFunction, end_function, staging
 from ...trace.pytree import TreeDef, flatten, register_pytree_node

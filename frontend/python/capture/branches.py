@@ -12,9 +12,9 @@ from ....dialects.graph.conditional import CaseOp
 from ....dialects.graph.effects import EffectOp
 from ....dialects.sizes.polynomial import Size
 from ....errors import LaminaError, TracingError
-from ....library.numpy import namespace as lnp
 from ...functions.conditional import common_dtype, results_of, share_captured
 from ...functions.control import convert_results
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import located, user_place
 from ...trace.program import staging
 from ...trace.tracer import Tracer

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ....dialects.sizes.polynomial import Size
-from ....library.numpy import namespace as lnp
+from ...trace.array_functions import arrays as lnp
 from ...trace.promotion import FLOAT64, INT64
 from ...trace.tracer import Tracer
 from ...trace.tracing import lift, lift_as

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....dialects.sizes.polynomial import Size, positive
 from ....errors import TracingError
-from ....library.numpy import namespace as lnp
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import located
 from ...trace.promotion import is_integer_dtype
 from ...trace.tracer import Tracer

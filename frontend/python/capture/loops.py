@@ -21,9 +21,9 @@ from ....dialects.graph.control import ForOp
 from ....dialects.graph.effects import EffectOp
 from ....dialects.sizes.polynomial import Size, is_at_least, require_at_least
 from ....errors import LaminaError, LeastSizeError, ShapeError, SizeError, TracingError, is_interruption
-from ....library.numpy import namespace as lnp
 from ...functions.conditional import results_of, share_captured
 from ...functions.control import captured_first, convert_results
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import located
 from ...trace.program import Aval, TracedFunction, staging
 from ...trace.promotion import INT64

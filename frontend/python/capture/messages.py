@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....compat.jax import debug
 from ....errors import TracingError
+from ...functions import debug
 from ...functions.effects import check
 from ...trace.locations import located
 from ...trace.tracer import Tracer

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....errors import ShapeError, TracingError
-from ....library.numpy import namespace as lnp
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import located, user_place
 from ...trace.program import is_staging
 from ...trace.tracer import Tracer, changes_in_place

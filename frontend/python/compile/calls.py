@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ....library.numpy import namespace as lnp
 from ....runtime.array import Array
 from ...run.jit import JitBase
+from ...trace.array_functions import arrays as lnp
 from ...trace.locations import is_ours
 from ...trace.promotion import FLOAT64, INT64
 from ...trace.pytree import is_registered

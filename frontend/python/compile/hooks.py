@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ....library.numpy import namespace as lnp
 from ...functions.effects import check
+from ...trace.array_functions import arrays as lnp
 from ...trace.tracer import Tracer, asked
 from ..capture import writes
 from ..capture.branches import compare, not_

@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from ...frontend.functions.effects import call_back, is_plain, print_line
-from ...frontend.trace.program import is_staging
+from ..trace.program import is_staging
+from .effects import call_back, is_plain, print_line
 
 __all__ = ["callback", "print"]
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend.trace import tracer
-from ...frontend.trace.locations import located
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import current
+from ..trace import tracer
+from ..trace.array_functions import arrays as lnp
+from ..trace.locations import located
+from ..trace.tracer import Tracer
+from ..trace.tracing import current
 
 KEYWORDS = frozenset({"out", "where", "dtype", "casting", "order", "subok"})
 """The names of such arguments; what a function itself has by one of these names stays its own."""
@@ -58,7 +59,7 @@ def called(made: Callable[..., Any], function: Callable[..., Any], args: tuple[A
     result = made(*args, **rest)
     outs = out if isinstance(out, tuple) else (out,)
     if all(one is None for one in outs):
-        return result if where is True else _each(lambda one: tracer.lnp.where(where, one, np.zeros((), one.dtype)), result)
+        return result if where is True else _each(lambda one: lnp.where(where, one, np.zeros((), one.dtype)), result)
     results = result if isinstance(result, tuple) else (result,)
     written = tuple(
         one if into is None else _written(into, one, where, casting, function.__name__)
@@ -112,7 +113,7 @@ def _converted(x: Any, dtype: np.dtype[Any], casting: Any, name: str) -> Any:
     given = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     if hasattr(x, "dtype") and not np.can_cast(given, dtype, casting):
         raise located(DTypeError(f"{name}(dtype={dtype}): an operand of {given} does not go into it by casting={casting!r}"))
-    return tracer.lnp.asarray(x, dtype)
+    return lnp.asarray(x, dtype)
 
 
 def _written(out: Any, result: Any, where: Any, casting: Any, name: str) -> Any:
