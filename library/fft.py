@@ -12,16 +12,32 @@ from typing import Any
 
 import numpy as np
 
-from ..dialects.graph.fft import roots_of_unity
-from ..dialects.sizes.polynomial import Size, require_at_least
-from ..errors import DTypeError, ShapeError
-from ..frontend.run.eager import api, creation
-from ..frontend.trace.axes_and_shapes import normalize_axes, normalize_axis
-from ..frontend.trace.complex_formulas import conjugate, joined, parts
-from ..frontend.trace.elementwise import full_like_tracer
-from ..frontend.trace.promotion import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
-from ..frontend.trace.tracer import Tracer
-from ..frontend.trace.tracing import build, lift, lift_as
+from ..api import (
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    DTypeError,
+    ShapeError,
+    Size,
+    Tracer,
+    array_function,
+    build,
+    canonical,
+    complex_conjugate,
+    complex_joined,
+    complex_parts,
+    creation,
+    full_like_tracer,
+    is_complex_dtype,
+    lift,
+    lift_as,
+    normalize_axes,
+    normalize_axis,
+    part_dtype,
+    require_at_least,
+    roots_of_unity,
+)
 from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from .numpy.create import arange, on_device
 from .numpy.join import concatenate, roll
@@ -54,8 +70,8 @@ def _scaled(x: Tracer, n: int, norm: str, direction: str) -> Tracer:
         return x
     if not is_complex_dtype(x.dtype):
         return build("mul", x, full_like_tracer(x, factor))
-    re, im = (build("mul", part, full_like_tracer(part, factor)) for part in parts(x))
-    return joined(re, im)
+    re, im = (build("mul", part, full_like_tracer(part, factor)) for part in complex_parts(x))
+    return complex_joined(re, im)
 
 
 def _as_complex(x: Any) -> Tracer:
@@ -101,7 +117,7 @@ def _transform(x: Tracer, n: int | None, axis: int, norm: str | None, direction:
     return _scaled(build("fft", x, dim=axis, direction=direction), x.shape[axis], norm, direction)
 
 
-@api
+@array_function
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.fft`: `y[k] = sum_j a[j] exp(-2 pi i j k / n)` along an axis.
 
@@ -122,7 +138,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
     return _transform(_as_complex(a), n, axis, norm, "forward", "fft")
 
 
-@api
+@array_function
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.ifft`: the inverse of `fft`."""
     return _transform(_as_complex(a), n, axis, norm, "inverse", "ifft")
@@ -144,7 +160,7 @@ def _roots(n: int, count: int, axis: int, like: Tracer) -> Tracer:
 def _mirrored(z: Tracer, axis: int) -> Tracer:
     """`conj(z[-k])` for all k, cyclically."""
     first, rest = _part(z, axis, 0, 1), _part(z, axis, 1, z.shape[axis])
-    return conjugate(lift(concatenate([first, build("reverse", rest, dims=(axis,))], axis)))
+    return complex_conjugate(lift(concatenate([first, build("reverse", rest, dims=(axis,))], axis)))
 
 
 def _forward_real(x: Tracer, axis: int) -> Tracer:
@@ -154,9 +170,9 @@ def _forward_real(x: Tracer, axis: int) -> Tracer:
         z = build("fft", _as_complex(x), dim=axis, direction="forward")
         return _part(z, axis, 0, n // 2 + 1)
     half = n // 2
-    z = build("fft", joined(_part(x, axis, 0, n, 2), _part(x, axis, 1, n, 2)), dim=axis, direction="forward")
+    z = build("fft", complex_joined(_part(x, axis, 0, n, 2), _part(x, axis, 1, n, 2)), dim=axis, direction="forward")
     z = lift(concatenate([z, _part(z, axis, 0, 1)], axis))
-    back = conjugate(build("reverse", z, dims=(axis,)))
+    back = complex_conjugate(build("reverse", z, dims=(axis,)))
     # transforms of the even numbers and of the odd ones, which stand together
     even, odd = (z + back) * 0.5, (z - back) * -0.5j
     return even + odd * _roots(n, half + 1, axis, z)
@@ -166,12 +182,12 @@ def _inverse_real(z: Tracer, n: int, axis: int) -> Tracer:
     """The real numbers, n times as large, whose half transform is `z`, of n // 2 + 1 elements."""
     if isinstance(n, Size) or n % 2 or n < 4:
         z = _without_imaginary_ends(z, n, axis)
-        tail = conjugate(build("reverse", _part(z, axis, 1, (n + 1) // 2), dims=(axis,)))
+        tail = complex_conjugate(build("reverse", _part(z, axis, 1, (n + 1) // 2), dims=(axis,)))
         return build("real", build("fft", lift(concatenate([z, tail], axis)), dim=axis, direction="inverse"))
     half = n // 2
     z = _without_imaginary_ends(z, n, axis)
-    low, back = _part(z, axis, 0, half), conjugate(build("reverse", _part(z, axis, 1, half + 1), dims=(axis,)))
-    odd = (low - back) * conjugate(_roots(n, half, axis, z))
+    low, back = _part(z, axis, 0, half), complex_conjugate(build("reverse", _part(z, axis, 1, half + 1), dims=(axis,)))
+    odd = (low - back) * complex_conjugate(_roots(n, half, axis, z))
     w = build("fft", (low + back) + odd * 1j, dim=axis, direction="inverse")
     shape = list(w.shape)
     pairs = build("as_pairs", w)
@@ -193,11 +209,11 @@ def _without_imaginary_ends(z: Tracer, n: int, axis: int) -> Tracer:
         if n % 2 == 0:
             places[-1] = True
     places = places.reshape([-1 if d == axis else 1 for d in range(z.ndim)])
-    re, im = parts(z)
-    return joined(re, lift_as(where(places, 0, im), re.dtype))
+    re, im = complex_parts(z)
+    return complex_joined(re, lift_as(where(places, 0, im), re.dtype))
 
 
-@api
+@array_function
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.rfft`: the first `n // 2 + 1` numbers of the transform of real numbers; the others are their conjugates.
 
@@ -211,7 +227,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _scaled(_forward_real(x, axis), x.shape[axis], norm, "forward")
 
 
-@api
+@array_function
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.irfft`: the inverse of `rfft`, real numbers; `n` is how many, `2 * (m - 1)` of m by default."""
     x = _as_complex(a)
@@ -225,16 +241,16 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     return _scaled(_inverse_real(x, n, axis), n, norm, "inverse")
 
 
-@api
+@array_function
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.hfft`: the transform, real, of numbers whose other half is their conjugates."""
-    return irfft(conjugate(_as_complex(a)), n, axis, _OPPOSITE[_norm(norm)])
+    return irfft(complex_conjugate(_as_complex(a)), n, axis, _OPPOSITE[_norm(norm)])
 
 
-@api
+@array_function
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """`np.fft.ihfft`: the inverse of `hfft`."""
-    return conjugate(rfft(_as_real(a, "ihfft"), n, axis, _OPPOSITE[_norm(norm)]))
+    return complex_conjugate(rfft(_as_real(a, "ihfft"), n, axis, _OPPOSITE[_norm(norm)]))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -259,19 +275,19 @@ def _several(a: Tracer, s: Any, axes: Any, norm: str | None, one: Callable[..., 
     return a
 
 
-@api
+@array_function
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`np.fft.fftn`: the transform along several axes, all by default; `s` has the sizes."""
     return _several(_as_complex(a), s, axes, norm, fft, "fftn")
 
 
-@api
+@array_function
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`np.fft.ifftn`: the inverse of `fftn`."""
     return _several(_as_complex(a), s, axes, norm, ifft, "ifftn")
 
 
-@api
+@array_function
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`np.fft.rfftn`: of real numbers: `rfft` along the last axis, `fft` along the others."""
     x = _as_real(a, "rfftn")
@@ -282,7 +298,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
     return _several(y, sizes[:-1], axes[:-1], norm, fft, "rfftn")
 
 
-@api
+@array_function
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """`np.fft.irfftn`: the inverse of `rfftn`."""
     x = _as_complex(a)
@@ -301,7 +317,7 @@ def _of_two_axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
     transform.__name__ = transform.__qualname__ = f"{name[:-1]}2"
     transform.__doc__ = f"`np.fft.{name[:-1]}2`: `{name}` along two axes, the last ones by default."
-    return api(transform)
+    return array_function(transform)
 
 
 fft2, ifft2, rfft2, irfft2 = map(_of_two_axes, (fftn, ifftn, rfftn, irfftn))
@@ -332,13 +348,13 @@ def _frequencies(numbers: Sequence[int], n: int, d: float, dtype: Any) -> Tracer
     return lift(np.asarray(np.asarray(numbers) / (n * d), wanted))
 
 
-@api
+@array_function
 def fftshift(x: Any, axes: Any = None) -> Any:
     """`np.fft.fftshift`: the frequency 0 in the middle of each axis."""
     return _shifted(lift(x), axes, lambda n: n // 2)
 
 
-@api
+@array_function
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """`np.fft.ifftshift`: the inverse of `fftshift`."""
     return _shifted(lift(x), axes, lambda n: -(n // 2))

@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..frontend.trace import pytree
+from ..api import pytree
 from .modules.module import leaf_names
 
 _DTYPES = {

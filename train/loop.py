@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..frontend.functions.autodiff import value_and_grad
-from ..frontend.run.jit import jit
+from ..api import jit, value_and_grad
 from ..library.random import namespace as random
 from .checkpoints import Checkpoints
 from .dataset import Dataset, from_iterable

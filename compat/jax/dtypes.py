@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.trace.promotion import float0
+from ...api import float0
 from ...library.numpy.create import zeros
 from ...library.numpy.info import finfo, iinfo, issubdtype
 from ...library.numpy.namespace import result_type

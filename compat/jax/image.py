@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
+from ...api import ShapeError
 from ...library.nn.resize import KERNELS, SAME, resize
 from ...library.numpy import namespace as lnp
 

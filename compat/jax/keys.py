@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.trace.array_functions import arrays
-from ...frontend.trace.pytree import flatten, register_dataclass
-from ...frontend.trace.wrapped import WrappedArray
+from ...api import DTypeError, ShapeError, WrappedArray, arrays, register_dataclass
+from ...api import tree_flatten as flatten
 
 __all__ = ["KeyArray", "extended", "prng_key"]
 

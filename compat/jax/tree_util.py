@@ -12,23 +12,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...frontend.functions.ravel import ravel_pytree
-from ...frontend.trace.pytree import (
+from ...api import (
     LEAF,
     ClassT,
     TreeDef,
-    children_of,
-    flatten,
     is_node_type,
-    leaves,
-    map,
-    node_of,
+    ravel_pytree,
     register_dataclass,
     register_pytree_node,
-    structure,
-    unflatten,
-    upto,
+    tree_children,
+    tree_node,
+    tree_upto,
 )
+from ...api import tree_flatten as flatten
+from ...api import tree_leaves as leaves
+from ...api import tree_map as map
+from ...api import tree_structure as structure
+from ...api import tree_unflatten as unflatten
 
 PyTreeDef = TreeDef
 
@@ -65,7 +65,7 @@ def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
 
 def all_leaves(values: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether none of these is a tree of others."""
-    return builtins.all((is_leaf is not None and is_leaf(x)) or node_of(x) is None for x in values)
+    return builtins.all((is_leaf is not None and is_leaf(x)) or tree_node(x) is None for x in values)
 
 
 def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
@@ -74,7 +74,7 @@ def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_t
     >>> transpose(structure([0, 0]), structure((0, 0)), [(1, 2), (3, 4)])
     ([1, 3], [2, 4])
     """
-    found = upto(outer_treedef, pytree_to_transpose)
+    found = tree_upto(outer_treedef, pytree_to_transpose)
     inner = structure(found[0]) if inner_treedef is None else inner_treedef
     rows = [flatten(part) for part in found]
     if any(shape != inner for _, shape in rows):
@@ -92,7 +92,7 @@ def broadcast(prefix: Any, tree: Any, is_leaf: Callable[[Any], bool] | None = No
     [{'a': 1, 'b': 1}, 2]
     """
     found, outer = flatten(prefix, is_leaf)
-    parts = upto(outer, tree)
+    parts = tree_upto(outer, tree)
     return outer.unflatten(map(lambda _, value=value: value, part) for value, part in zip(found, parts, strict=True))
 
 
@@ -182,7 +182,7 @@ def leaves_with_path(tree: Any, is_leaf: Callable[[Any], bool] | None = None) ->
     found: list[tuple[KeyPath, Any]] = []
 
     def visit(part: Any, path: KeyPath) -> None:
-        node = None if is_leaf is not None and is_leaf(part) else children_of(part)
+        node = None if is_leaf is not None and is_leaf(part) else tree_children(part)
         if node is None:
             found.append((path, part))
             return
@@ -206,7 +206,7 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callabl
     {'a': ["['a'][0] = 1"]}
     """
     found, shape = flatten_with_path(tree, is_leaf)
-    columns = [upto(shape, other) for other in rest]
+    columns = [tree_upto(shape, other) for other in rest]
     return shape.unflatten(f(path, x, *row) for (path, x), *row in zip(found, *columns, strict=True))
 
 
@@ -284,7 +284,7 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
     Raises:
         ValueError: it is a leaf.
     """
-    node = node_of(tree)
+    node = tree_node(tree)
     if node is None:
         raise ValueError(f"flatten_one_level needs a tree of others, got {tree!r:.60}")
     return node[2], node[1]
@@ -293,7 +293,7 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any]:
     """The children of a node with their keys, and what is static about it."""
     _, data = flatten_one_level(tree)
-    node = children_of(tree)
+    node = tree_children(tree)
     assert node is not None
     children, steps, are_attributes = node
     return list(zip(_keys(tree, steps, are_attributes), children, strict=True)), data

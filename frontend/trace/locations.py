@@ -37,7 +37,7 @@ _ROOMS = (
     "tools",
 )
 _OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
-_FILES = ("__init__.py", "pipeline.py", "replay.py", "written_kernels.py")
+_FILES = ("__init__.py", "api.py", "pipeline.py", "replay.py", "written_kernels.py")
 _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in _FILES), "<lamina>")
 
 

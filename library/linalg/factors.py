@@ -13,14 +13,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...dialects.graph.factor import permuted, permuted_back
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, filled, reshape_tracer, slice_axis, static_int, transpose_tracer
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import FLOAT32, INT32, inexact, is_complex_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, current, lift, lift_as, several
+from ...api import (
+    FLOAT32,
+    INT32,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_tracer,
+    build,
+    compare,
+    current,
+    filled,
+    full_like_tracer,
+    inexact,
+    is_complex_dtype,
+    lift,
+    lift_as,
+    permuted_back,
+    permuted_rows,
+    reshape_tracer,
+    select,
+    several,
+    slice_axis,
+    static_int,
+    transpose_tracer,
+)
 from ..numpy.complex import conjugate, imag, real
 from ..numpy.contract import matmul
 from ..numpy.create import arange, diagonal, eye, tril, triu
@@ -161,7 +178,7 @@ def _as_given(x: Tracer, is_vector: bool) -> Tracer:
 # Triangular factors
 
 
-@api
+@array_function
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """`np.linalg.cholesky`: the lower triangular `L` with `L L^H = a`, or with `upper` its adjoint; `n**3 / 3` flops.
 
@@ -179,7 +196,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return adjoint(y) if upper else y
 
 
-@api
+@array_function
 def cho_factor(a: Any, lower: bool = False) -> Any:
     """`scipy.linalg.cho_factor`: the factor and `lower`, for `cho_solve`; the other triangle is 0. The triangle of `a` that the
     factor takes is read alone, and has the derivative."""
@@ -187,7 +204,7 @@ def cho_factor(a: Any, lower: bool = False) -> Any:
     return cholesky(x, upper=not lower, symmetrize_input=False), lower
 
 
-@api
+@array_function
 def cho_solve(c_and_lower: Any, b: Any) -> Any:
     """`scipy.linalg.cho_solve`: the solution of `a x = b` from the factor of `a` by `cho_factor`; `2 * n**2` flops a column."""
     factor, lower = c_and_lower
@@ -197,7 +214,7 @@ def cho_solve(c_and_lower: Any, b: Any) -> Any:
     return _as_given(triangular(turned if lower else plain, half, lower=bool(lower), transpose=bool(lower)), is_vector)
 
 
-@api
+@array_function
 def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
     """`scipy.linalg.solve_triangular`: the solution of `a x = b`; `trans` 1 or "T": of `a^T x = b`, 2 or "C": `a^H x = b`.
 
@@ -213,13 +230,13 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
     return _as_given(triangular(x, y, lower=lower, transpose=trans not in (0, "N"), unit=unit_diagonal), is_vector)
 
 
-@api
+@array_function
 def lu_factor(a: Any) -> Any:
     """`scipy.linalg.lu_factor`: both factors in one array, and the row that each row was exchanged with, int32."""
     return tuple(several("lu", matrices(a, "lu_factor")))
 
 
-@api
+@array_function
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     """`scipy.linalg.lu_solve`: the solution of `a x = b`, with `trans` 1 of `a^T x = b`, 2 of `a^H x = b`; from `lu_factor`."""
     factor, pivots = lu_and_piv
@@ -227,7 +244,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     order = broadcast_tracer(build("permutation", lift_as(pivots, INT32), rows=x.shape[-1]), x.shape[:-1])
     x = _conjugated(x) if trans == 2 else x
     if not trans:
-        half = triangular(x, _reordered(permuted, y, order), lower=True, unit=True)
+        half = triangular(x, _reordered(permuted_rows, y, order), lower=True, unit=True)
         return _as_given(triangular(x, half, lower=False), is_vector)
     half = triangular(x, triangular(x, y, lower=False, transpose=True), lower=True, transpose=True, unit=True)
     return _as_given(_reordered(permuted_back, half, order), is_vector)
@@ -240,7 +257,7 @@ def _reordered(how: Callable[..., Any], x: Tracer, order: Tracer) -> Tracer:
     return trace.wrap(how(trace.builder, trace.lift(x).value, trace.lift(order).value))
 
 
-@api
+@array_function
 def lu(a: Any, permute_l: bool = False) -> Any:
     """`scipy.linalg.lu`: `p, l, u` with `a = p l u`, or with `permute_l` the pair `p l, u`; `2 * n**3 / 3` flops."""
     x = matrices(a, "lu")
@@ -261,7 +278,7 @@ def lu(a: Any, permute_l: bool = False) -> Any:
 # Equations
 
 
-@api
+@array_function
 def solve(a: Any, b: Any) -> Any:
     """`np.linalg.solve`: the solution of `a x = b`; `b` is a vector, or matrices with the batch of `a`.
 
@@ -275,20 +292,20 @@ def solve(a: Any, b: Any) -> Any:
     return _as_given(build("solve", x, y, form="plain"), is_vector)
 
 
-@api
+@array_function
 def inv(a: Any) -> Any:
     """`np.linalg.inv`: the inverse, by LU with partial pivoting; `2 * n**3` flops. Of a singular matrix infinities and NaN."""
     x = matrices(a, "inv", square=True)
     return build("solve", x, broadcast_tracer(lift(eye(x.shape[-1], dtype=x.dtype)), x.shape), form="plain")
 
 
-@api
+@array_function
 def det(a: Any) -> Any:
     """`np.linalg.det`: the determinant, by LU with partial pivoting."""
     return build("det", matrices(a, "det", square=True))
 
 
-@api
+@array_function
 def slogdet(a: Any) -> Any:
     """`np.linalg.slogdet`: sign and logarithm of the determinant; 0 and -inf, and no derivative, where it is 0.
 
@@ -315,7 +332,7 @@ def _diagonal_mask(shape: Sequence[int]) -> Tracer:
     return broadcast_tracer(lift(eye(shape[-2], shape[-1], dtype=bool)), tuple(shape))
 
 
-@api
+@array_function
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """`np.linalg.lstsq`: the shortest `x` that makes `a x - b` shortest, sums of its squares, the rank, and singular values.
 
@@ -349,7 +366,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return _as_given(solution, is_vector), sums, rank, s
 
 
-@api
+@array_function
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """`np.linalg.tensorinv`: the inverse of `tensordot(a, ., ind)`.
 
@@ -365,7 +382,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape_tracer(inv(reshape_tracer(x, (math.prod(rows), math.prod(columns)))), (*columns, *rows))
 
 
-@api
+@array_function
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """`np.linalg.tensorsolve`: the `x` with `tensordot(a, x, x.ndim) = b`; `axes` of `a` are moved to its end before."""
     x, y = _common(as_float(a), as_float(b))
@@ -383,7 +400,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 # Orthogonal factors, eigenvalues, singular values
 
 
-@api
+@array_function
 def qr(a: Any, mode: str = "reduced") -> Any:
     """`np.linalg.qr` by Householder's method: `Q, R`, or with mode "r" only `R`; "complete" has all columns of `Q`.
 
@@ -419,7 +436,7 @@ def _reflectors(x: Tracer) -> tuple[Any, Any]:
     return matrix_transpose(packed), lift_as(taus, x.dtype)
 
 
-@api
+@array_function
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     """`np.linalg.eigh`: eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors, the columns.
 
@@ -440,7 +457,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     return EighResult(*several("eigh", lift(x)))
 
 
-@api
+@array_function
 def eigvalsh(a: Any, UPLO: str | None = None, *, symmetrize_input: bool = True) -> Any:
     """`np.linalg.eigvalsh`: the eigenvalues of `eigh`."""
     return eigh(a, UPLO, symmetrize_input)[0]
@@ -451,7 +468,7 @@ def _parts(x: Tracer) -> list[Tracer]:
     return [build("real", x), build("imag", x)] if x.dtype.kind == "c" else [x]
 
 
-@api
+@array_function
 def eig(a: Any) -> Any:
     """`np.linalg.eig`: eigenvalues of square matrices and eigenvectors of length 1, the columns; both complex, as in jax.
 
@@ -467,13 +484,13 @@ def eig(a: Any) -> Any:
     return EigResult(build("complex", w_real, w_imag), build("complex", v_real, v_imag))
 
 
-@api
+@array_function
 def eigvals(a: Any) -> Any:
     """`np.linalg.eigvals`: the eigenvalues of `eig`; a first derivative, of distinct ones. About `10 * n**3` flops."""
     return build("complex", *several("eig", *_parts(matrices(a, "eigvals", square=True)), mode="values"))
 
 
-@api
+@array_function
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -510,13 +527,13 @@ def _some_values(x: Tracer, full_matrices: bool, compute_uv: bool, hermitian: bo
     return SVDResult(u, s, vt) if full_matrices else SVDResult(u[..., k:end], s[..., k:end], vt[..., k:end, :])
 
 
-@api
+@array_function
 def svdvals(x: Any, /) -> Any:
     """`np.linalg.svdvals`: the singular values in descending order."""
     return svd(x, False, False)
 
 
-@api
+@array_function
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
     """`np.linalg.pinv`: the Moore-Penrose inverse, from singular values; those up to `rtol` times the largest one count as 0.
 
@@ -529,7 +546,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     return build("pinv", x, broadcast_tracer(lift_as(tolerance, _real_dtype(x)), x.shape[:-2]))
 
 
-@api
+@array_function
 def matrix_rank(M: Any, rtol: Any = None, hermitian: bool = False, *, tol: Any = None) -> Any:
     """`np.linalg.matrix_rank`: how many singular values are above `tol`, or above `rtol` times the largest one.
 
@@ -561,7 +578,7 @@ _THETA = 5.371920351148152
 """The largest 1-norm for which it is accurate to the last bit of a double."""
 
 
-@api
+@array_function
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """`scipy.linalg.expm`: the exponential of square matrices, by scaling, Pade's approximant of degree 13, and squaring.
 

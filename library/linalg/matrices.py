@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, require_at_least
-from ...errors import ShapeError
-from ...frontend.run.eager import api, creation
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, static_int
-from ...frontend.trace.elementwise import broadcast_shapes
-from ...frontend.trace.promotion import is_complex_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift
+from ...api import (
+    ShapeError,
+    Size,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    creation,
+    is_complex_dtype,
+    lift,
+    require_at_least,
+    static_int,
+)
 from ..numpy.complex import conj
 from ..numpy.contract import matmul
 from ..numpy.create import counting, eye, zeros, zeros_like
@@ -45,7 +50,7 @@ def _row(x: Any, name: str, least: int = 1, stacked: bool = False) -> Tracer:
     return row
 
 
-@api
+@array_function
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix of equal diagonals, with the first column `c` and the first row `r`, `conj(c)` by default.
 
@@ -64,7 +69,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return take(concatenate([column[..., ::-1], row[..., 1:]], -1), m - 1 - counting(m)[:, None] + counting(n), -1)
 
 
-@api
+@array_function
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix of equal antidiagonals, with the first column `c` and the last row `r`, zeros by default.
 
@@ -80,7 +85,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     return take(concatenate([column, row[1:]]), counting(m)[:, None] + counting(n))
 
 
-@api
+@array_function
 def circulant(c: Any) -> Any:
     """The matrix whose columns are the first one, `c`, shifted by one element after the other.
 
@@ -95,7 +100,7 @@ def circulant(c: Any) -> Any:
     return take(column, (counting(n)[:, None] - counting(n)) % n, -1)
 
 
-@api
+@array_function
 def block_diag(*arrs: Any) -> Any:
     """The matrix with matrices along its diagonal; numbers and rows are matrices of one row.
 
@@ -116,7 +121,7 @@ def block_diag(*arrs: Any) -> Any:
     return concatenate(rows, 0)
 
 
-@api
+@array_function
 def companion(a: Any) -> Any:
     """The companion matrix of a polynomial: its eigenvalues are the roots.
 
@@ -132,7 +137,7 @@ def companion(a: Any) -> Any:
     return concatenate([first.reshape(1, n), eye(n - 1, n, dtype=first.dtype)], 0)
 
 
-@api
+@array_function
 def leslie(f: Any, s: Any) -> Any:
     """The Leslie matrix of fecundities `f` and survivals `s`, of which there is one less.
 
@@ -148,7 +153,7 @@ def leslie(f: Any, s: Any) -> Any:
     return concatenate([births.reshape(1, n), eye(n - 1, n, dtype=lives.dtype) * lives.reshape(n - 1, 1)], 0)
 
 
-@api
+@array_function
 def fiedler(a: Any) -> Any:
     """The matrix of distances `abs(a[i] - a[j])`.
 
@@ -161,7 +166,7 @@ def fiedler(a: Any) -> Any:
     return abs(row.reshape(-1, 1) - row)
 
 
-@api
+@array_function
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     """The matrix that a product with convolves `n` elements with `a`, as `np.convolve` has `mode`.
 
@@ -185,7 +190,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     return full[first : first + size]
 
 
-@api
+@array_function
 def fiedler_companion(a: Any) -> Any:
     """A companion matrix of a polynomial with five diagonals (Fiedler, 2003): its eigenvalues are the roots.
 
@@ -365,7 +370,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return found if full else found[1:]
 
 
-@api
+@array_function
 def polar(a: Any, side: str = "right") -> Any:
     """`a = u @ p` of orthonormal columns or rows `u` and a positive semidefinite `p`; `a = p @ u` for `side="left"`.
 
@@ -388,7 +393,7 @@ def polar(a: Any, side: str = "right") -> Any:
     return matmul(w, vh), factor
 
 
-@api
+@array_function
 def expm_frechet(A: Any, E: Any, *, compute_expm: bool = True) -> Any:
     """`expm(A)` and its derivative in the direction `E`, or that alone: `expm` of `A` beside `E` above `A` (Higham, 2008).
 

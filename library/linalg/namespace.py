@@ -6,13 +6,22 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.functions.implicit import bicgstab, cg, gmres
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, static_int, transpose_tracer
-from ...frontend.trace.promotion import inexact
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift, lift_as
+from ...api import (
+    ShapeError,
+    Tracer,
+    array_function,
+    bicgstab,
+    broadcast_tracer,
+    cg,
+    gmres,
+    inexact,
+    lift,
+    lift_as,
+    normalize_axes,
+    normalize_axis,
+    static_int,
+    transpose_tracer,
+)
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call lnp
 from ..numpy.contract import cross, matmul, tensordot, vecdot
 from ..numpy.contract import outer as outer_of
@@ -48,7 +57,7 @@ def _float(x: Any) -> Tracer:
     return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 
 
-@api
+@array_function
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """`np.linalg.vector_norm`: of the elements along axes, `sum(|x|**ord)**(1/ord)`; `ord` may be infinite, or 0 (a count)."""
     x = _float(x)
@@ -67,7 +76,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return power(sum_of(power(size, ord), axes, keepdims=keepdims), 1 / ord)
 
 
-@api
+@array_function
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """`np.linalg.matrix_norm` of the last two dims: "fro", 1, -1, inf or -inf; "nuc", 2 or -2 of the singular values.
 
@@ -95,7 +104,7 @@ def _matrix_norm(x: Tracer, axes: tuple[int, int], ord: Any, keepdims: bool) -> 
     return y if keepdims else y.reshape([n for k, n in enumerate(x.shape) if k not in axes])
 
 
-@api
+@array_function
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """`np.linalg.norm`: of all elements, of vectors along an axis, or of matrices along two.
 
@@ -117,7 +126,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix_norm(x, (axes[0], axes[1]), ord, keepdims)
 
 
-@api
+@array_function
 def cond(x: Any, p: Any = None) -> Any:
     """`np.linalg.cond`: the norm of a matrix times that of its inverse; by default the ratio of extreme singular values."""
     a = matrices(x, "cond")
@@ -129,19 +138,19 @@ def cond(x: Any, p: Any = None) -> Any:
     return norm(a, p, (-2, -1)) * norm(inv(a), p, (-2, -1))
 
 
-@api
+@array_function
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """`np.linalg.diagonal`: of the last two dims."""
     return diagonal_of(x, offset, -2, -1)
 
 
-@api
+@array_function
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """`np.linalg.trace`: the sum of a diagonal of the last two dims."""
     return sum_of(diagonal(x, offset=offset), -1, dtype)
 
 
-@api
+@array_function
 def outer(x1: Any, x2: Any, /) -> Any:
     """`np.linalg.outer` of two vectors."""
     x, y = lift(x1), lift(x2)
@@ -150,7 +159,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return outer_of(x, y)
 
 
-@api
+@array_function
 def matrix_power(a: Any, n: int) -> Any:
     """`np.linalg.matrix_power`, by squaring: about `2 * log2(n)` products of matrices; for n < 0 of the inverse.
 
@@ -174,7 +183,7 @@ def matrix_power(a: Any, n: int) -> Any:
         x = matmul(x, x)
 
 
-@api
+@array_function
 def multi_dot(arrays: Any) -> Any:
     """`np.linalg.multi_dot`: the product of matrices in the order that takes the fewest flops; the ends may be vectors."""
     xs = [lift(x) for x in arrays]

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.functions.autodiff import stop_gradient
-from ...frontend.functions.control import fori_loop
-from ...frontend.functions.custom import custom_jvp
-from ...frontend.functions.implicit import custom_linear_solve
-from ...frontend.run.eager import api
-from ...frontend.run.jit import jit
-from ...frontend.trace.tracing import lift
+from ...api import ShapeError, array_function, custom_jvp, custom_linear_solve, fori_loop, jit, lift, stop_gradient
 from ..numpy import namespace as lnp
 from ..numpy.create import counting
 from .factors import eigh, eigvalsh, inv, matrices, several, triangular
@@ -41,7 +34,7 @@ def _complex(x: Any) -> Any:
     return x.astype(np.result_type(x.dtype, np.complex64))
 
 
-@api
+@array_function
 def schur(a: Any, output: str = "real") -> Any:
     """`scipy.linalg.schur`: `T, Z` with `a = Z T Z^H`, `Z` unitary and `T` upper triangular, by implicit QR steps (Francis).
 
@@ -64,7 +57,7 @@ def schur(a: Any, output: str = "real") -> Any:
     return SchurResult(*several("schur", x, form="triangular"))
 
 
-@api
+@array_function
 def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """`scipy.linalg.hessenberg`: `H` of zeros below the first subdiagonal, with `calc_q` the pair `H, Q`, `a = Q H Q^H`.
 
@@ -83,7 +76,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
     return (h, q) if calc_q else h
 
 
-@api
+@array_function
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:
     """`scipy.linalg.rsf2csf`: the complex Schur form of the matrices that a real one, `T` and `Z`, belongs to."""
     t, q = schur(T, "complex")
@@ -325,7 +318,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
 # Tridiagonal matrices
 
 
-@api
+@array_function
 def eigh_tridiagonal(
     d: Any,
     e: Any,

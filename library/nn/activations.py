@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import normalize_axis, slice_axis
-from ...frontend.trace.elementwise import compare, full_like_tracer, prepare, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_float
+from ...api import (
+    ShapeError,
+    Tracer,
+    array_function,
+    build,
+    compare,
+    full_like_tracer,
+    lift,
+    lift_float,
+    normalize_axis,
+    prepare,
+    select,
+    slice_axis,
+    with_slopes,
+)
 from ..numpy.logic import where
 from ..numpy.math import logaddexp
 from ..numpy.reduce import mean as mean_of
@@ -30,7 +38,7 @@ def _positive(x: Tracer) -> Tracer:
     return compare("gt", x, full_like_tracer(x, 0))
 
 
-@api
+@array_function
 def relu6(x: Any) -> Any:
     """`min(max(x, 0), 6)`."""
     x = lift(x)
@@ -38,7 +46,7 @@ def relu6(x: Any) -> Any:
     return where(x <= 0, 0, where(x >= 6, 6, x))
 
 
-@api
+@array_function
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """`x` where it is positive, else `alpha * expm1(x)`."""
     x = lift_float(x)
@@ -46,40 +54,40 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return where(positive, x, alpha * build("expm1", select(positive, full_like_tracer(x, 0), x)))
 
 
-@api
+@array_function
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     """`max(x, 0) + alpha * expm1(min(x, 0) / alpha)`."""
     x = lift_float(x)
     return maximum(x, 0) + alpha * build("expm1", lift(minimum(x, 0) / alpha))
 
 
-@api
+@array_function
 def selu(x: Any) -> Any:
     """`elu` that keeps mean 0 and variance 1."""
     return 1.0507009873554804934193349852946 * elu(lift_float(x), 1.6732632423543772848170429916717)
 
 
-@api
+@array_function
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
     """`x` where it is not negative, else `negative_slope * x`."""
     x = lift_float(x)
     return where(x >= 0, x, negative_slope * x)
 
 
-@api
+@array_function
 def hard_tanh(x: Any) -> Any:
     """`x` between -1 and 1, the nearer of both elsewhere."""
     x = lift(x)
     return where(x > 1, 1, x if x.dtype.kind == "u" else where(x < -1, -1, x))
 
 
-@api
+@array_function
 def hard_sigmoid(x: Any) -> Any:
     """`relu6(x + 3) / 6`."""
     return relu6(lift_float(x) + 3.0) / 6.0
 
 
-@api
+@array_function
 def hard_silu(x: Any) -> Any:
     """`x * hard_sigmoid(x)`."""
     x = lift_float(x)
@@ -89,14 +97,14 @@ def hard_silu(x: Any) -> Any:
 hard_swish = hard_silu
 
 
-@api
+@array_function
 def mish(x: Any) -> Any:
     """`x * tanh(softplus(x))`."""
     x = lift_float(x)
     return x * tanh(logaddexp(x, 0.0))
 
 
-@api
+@array_function
 def soft_sign(x: Any) -> Any:
     """`x / (1 + |x|)`."""
     return _soft_sign(lift_float(x))
@@ -110,7 +118,7 @@ def _soft_sign_slope(y: Tracer, x: Tracer) -> Any:
 _soft_sign = with_slopes(lambda x: x / (absolute(x) + 1.0), _soft_sign_slope)
 
 
-@api
+@array_function
 def squareplus(x: Any, b: Any = 4) -> Any:
     """`(x + sqrt(x * x + b)) / 2`."""
     x, b = prepare(np.arctan2, (lift_float(x), b))[0]
@@ -134,13 +142,13 @@ _ramp = with_slopes(  # 0.5 + 0.5 x / root
 _squareplus = with_slopes(_half_sum, lambda y, x, b: _ramp(x, b), lambda y, x, b: 0.25 / _root(x, b))
 
 
-@api
+@array_function
 def log_sigmoid(x: Any) -> Any:
     """`log(sigmoid(x))`, accurate where the sigmoid is near 0 or 1."""
     return -logaddexp(-lift_float(x), 0.0)
 
 
-@api
+@array_function
 def log1mexp(x: Any) -> Any:
     """`log(1 - exp(-x))` of positive numbers, accurate where they are near 0 or large."""
     x = lift_float(x)
@@ -151,20 +159,20 @@ def log1mexp(x: Any) -> Any:
     )
 
 
-@api
+@array_function
 def sparse_plus(x: Any) -> Any:
     """0 below -1, `(x + 1)**2 / 4` up to 1, `x` above."""
     x = lift_float(x)
     return where(x <= -1, 0.0, where(x >= 1, x, (x + 1) ** 2 / 4))
 
 
-@api
+@array_function
 def sparse_sigmoid(x: Any) -> Any:
     """`(x + 1) / 2` within [0, 1]."""
     return 0.5 * (minimum(maximum(lift_float(x), -1.0), 1.0) + 1.0)
 
 
-@api
+@array_function
 def glu(x: Any, axis: int = -1) -> Any:
     """The first half along an axis times the sigmoid of the second.
 
@@ -179,7 +187,7 @@ def glu(x: Any, axis: int = -1) -> Any:
     return slice_axis(x, dim, 0, n // 2) * build("sigmoid", slice_axis(x, dim, n // 2, n))
 
 
-@api
+@array_function
 def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5, where: Any = None) -> Any:
     """`(x - mean) / sqrt(variance + epsilon)`, with the mean and the variance along `axis` where they are not given."""
     x = lift_float(x)

@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer
-from ...frontend.trace.elementwise import broadcast_shapes
-from ...frontend.trace.promotion import FLOAT64, inexact
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
+from ...api import (
+    FLOAT64,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    inexact,
+    lift,
+    lift_as,
+    reshape_tracer,
+)
 from ..numpy.create import counting
 from ..numpy.join import concatenate, stack
 from ..numpy.logic import logical_and, where
@@ -23,7 +29,7 @@ from ..numpy.ufuncs import cos, sin
 __all__ = ["attention", "dot_product_attention", "rotary_embedding"]
 
 
-@api
+@array_function
 def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False, scale: float | None = None) -> Any:
     """Every query's average of the values, weighted by `softmax(scale * q @ k.T + bias)`.
 
@@ -67,7 +73,7 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
     return _attention(tensors, bias, causal, scale)
 
 
-@api
+@array_function
 def dot_product_attention(
     query: Any,
     key: Any,
@@ -146,7 +152,7 @@ def _shown(tensors: list[Tracer]) -> str:
     return ", ".join(str(list(x.shape)) for x in tensors)
 
 
-@api
+@array_function
 def rotary_embedding(x: Any, positions: Any = None, *, base: float = 10000.0, interleaved: bool = False) -> Any:
     """Rotates pairs of features by angles that grow with the position, so that products of two rows depend on their distance.
 

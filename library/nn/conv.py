@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.trace.axes_and_shapes import reshape_tracer, reverse_tracer, static_int, transpose_tracer
-from ...frontend.trace.promotion import result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, token
+from ...api import (
+    DTypeError,
+    ShapeError,
+    Tracer,
+    build,
+    lift,
+    lift_as,
+    reshape_tracer,
+    result_type,
+    reverse_tracer,
+    static_int,
+    token,
+    transpose_tracer,
+)
 from .windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...api import ShapeError, broadcast_tracer, creation, full_like_tracer, inexact, lift, lift_as, normalize_axes, select
 from ...compat.jax.keys import takes_keys
-from ...errors import ShapeError
-from ...frontend.run.eager import creation
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes
-from ...frontend.trace.elementwise import full_like_tracer, select
-from ...frontend.trace.promotion import inexact
-from ...frontend.trace.tracing import lift, lift_as
 from ..random.distributions import bernoulli
 
 __all__ = ["dropout"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.tracing import build, lift
+from ...api import ShapeError, array_function, build, lift
 from ..numpy.index import counted, index_array
 
 __all__ = ["embedding"]
 
 
-@api
+@array_function
 def embedding(ids: Any, table: Any) -> Any:
     """The rows of a table that `ids` name, `table[ids]`; the gradient by the table adds up what each row gets.
 

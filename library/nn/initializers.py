@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.trace.promotion import is_inexact_dtype
+from ...api import DTypeError, ShapeError, is_inexact_dtype
 from ..numpy import namespace as lnp
 from ..random import namespace as random
 

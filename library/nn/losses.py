@@ -8,14 +8,25 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.functions.control import scan
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis
-from ...frontend.trace.elementwise import broadcast_shapes, full_like_tracer
-from ...frontend.trace.promotion import FLOAT64, is_integer_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift, lift_as, lift_float, lift_operands, token
+from ...api import (
+    FLOAT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_float,
+    lift_operands,
+    normalize_axis,
+    result_type,
+    scan,
+    token,
+)
 from ..numpy.create import arange, asarray, full, full_like, zeros
 from ..numpy.index import as_index, take_along_axis
 from ..numpy.join import concatenate, stack
@@ -50,7 +61,7 @@ def _floats(*args: Any) -> list[Tracer]:
     return [broadcast_tracer(x, shape) for x in lifted]
 
 
-@api
+@array_function
 def mse_loss(x: Any, y: Any, reduction: str = "mean") -> Any:
     """`(x - y) ** 2`.
 
@@ -62,7 +73,7 @@ def mse_loss(x: Any, y: Any, reduction: str = "mean") -> Any:
     return _reduced((x - y) * (x - y), reduction)
 
 
-@api
+@array_function
 def l1_loss(x: Any, y: Any, reduction: str = "mean") -> Any:
     """`abs(x - y)`."""
     x, y = _floats(x, y)
@@ -77,13 +88,13 @@ def _huber(x: Any, y: Any, delta: float) -> Any:
     return 0.5 * near * near + delta * (far - near)
 
 
-@api
+@array_function
 def huber_loss(x: Any, y: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
     """`(x - y) ** 2 / 2` where x and y are less than `delta` apart, else `delta * (abs(x - y) - delta / 2)`."""
     return _reduced(_huber(x, y, _above_0("delta", delta)), reduction)
 
 
-@api
+@array_function
 def smooth_l1_loss(x: Any, y: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
     """`huber_loss` with delta `beta`, divided by it; `l1_loss` for 0."""
     if beta == 0:
@@ -97,14 +108,14 @@ def _above_0(name: str, value: float) -> float:
     return float(value)
 
 
-@api
+@array_function
 def binary_cross_entropy(x: Any, y: Any, reduction: str = "mean") -> Any:
     """`-y * log(x) - (1 - y) * log(1 - x)` of probabilities; logarithms are at least -100."""
     x, y = _floats(x, y)
     return _reduced(-(y * clip(log(x), -100, None) + (1 - y) * clip(log(1 - x), -100, None)), reduction)
 
 
-@api
+@array_function
 def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: str = "mean", pos_weight: Any = None) -> Any:
     """`binary_cross_entropy(sigmoid(x), y)`, without overflow; terms of positive examples count `pos_weight` times."""
     x, y = _floats(x, y)
@@ -114,7 +125,7 @@ def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: str = "mean", po
     return _reduced(weight * y * positive + (1 - y) * negative, reduction)
 
 
-@api
+@array_function
 def focal_loss(x: Any, y: Any, reduction: str = "mean", alpha: float = 0.25, gamma: float = 2.0) -> Any:
     """`binary_cross_entropy_with_logits`, of easy examples less: times `(1 - p) ** gamma` for a probability p of what is true.
 
@@ -129,7 +140,7 @@ def focal_loss(x: Any, y: Any, reduction: str = "mean", alpha: float = 0.25, gam
     return _reduced(loss if alpha < 0 else (alpha * y + (1 - alpha) * (1 - y)) * loss, reduction)
 
 
-@api
+@array_function
 def nll_loss(log_probs: Any, labels: Any, weight: Any = None, reduction: str = "mean", ignore_index: int = -100) -> Any:
     """`-log_probs[label]` of each example.
 
@@ -158,7 +169,7 @@ def _label(x: Any, labels: Any) -> Any:
     return take_along_axis(x, labels[..., None], -1)[..., 0]
 
 
-@api
+@array_function
 def kl_div(x: Any, y: Any, reduction: str = "mean", log_target: bool = False) -> Any:
     """`y * (log(y) - x)` of log-probabilities x and probabilities y (log-probabilities too, with `log_target`).
 
@@ -174,28 +185,28 @@ def kl_div(x: Any, y: Any, reduction: str = "mean", log_target: bool = False) ->
     return _reduced(losses, reduction)
 
 
-@api
+@array_function
 def hinge_embedding_loss(x: Any, y: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
     """`x` where y is 1, `max(margin - x, 0)` where it is -1."""
     x, y = _floats(x, y)
     return _reduced(where(y == 1, x, 0) + where(y == -1, maximum(margin - x, 0), 0), reduction)
 
 
-@api
+@array_function
 def margin_ranking_loss(x1: Any, x2: Any, y: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
     """`max(margin - y * (x1 - x2), 0)`, for y of 1 or -1."""
     x1, x2, y = _floats(x1, x2, y)
     return _reduced(maximum(margin - y * (x1 - x2), 0), reduction)
 
 
-@api
+@array_function
 def soft_margin_loss(x: Any, y: Any, reduction: str = "mean") -> Any:
     """`log(1 + exp(-y * x))`, without overflow, for y of 1 or -1."""
     x, y = _floats(x, y)
     return _reduced(softplus(-y * x), reduction)
 
 
-@api
+@array_function
 def poisson_nll_loss(
     x: Any, y: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
@@ -211,13 +222,13 @@ def poisson_nll_loss(
     return _reduced(losses, reduction)
 
 
-@api
+@array_function
 def gaussian_nll_loss(x: Any, y: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
     """The negative log-likelihood of y for normal distributions of mean x and variance `max(var, eps)`.
 
     It leaves `log(2 * pi) / 2` out unless `full`. The gradient sees the variance as if it were not limited.
     """
-    from ...frontend.functions.autodiff import stop_gradient
+    from ...api import stop_gradient
 
     x, y, var = _floats(x, y, var)
     limited = var + stop_gradient(maximum(var, eps) - var)
@@ -225,7 +236,7 @@ def gaussian_nll_loss(x: Any, y: Any, var: Any, full: bool = False, eps: float =
     return _reduced(losses, reduction)
 
 
-@api
+@array_function
 def cosine_similarity(x: Any, y: Any, axis: int = -1, eps: float = 1e-8) -> Any:
     """`sum(x * y) / (norm(x) * norm(y))` along an axis; each norm counts as at least eps."""
     x, y = _floats(x, y)
@@ -234,7 +245,7 @@ def cosine_similarity(x: Any, y: Any, axis: int = -1, eps: float = 1e-8) -> Any:
     return sum(x * y, axis) / sqrt(squares[0] * squares[1])
 
 
-@api
+@array_function
 def cosine_embedding_loss(x1: Any, x2: Any, y: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
     """`1 - s` where y is 1, `max(s - margin, 0)` where it is -1; s is the cosine similarity along the last axis."""
     s = cosine_similarity(lift(x1), lift(x2))
@@ -242,7 +253,7 @@ def cosine_embedding_loss(x1: Any, x2: Any, y: Any, margin: float = 0.0, reducti
     return _reduced(where(y == 1, 1 - s, 0) + where(y == -1, maximum(s - margin, 0), 0), reduction)
 
 
-@api
+@array_function
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:

@@ -6,13 +6,30 @@ import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, static_int
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.trace.promotion import FLOAT32, INT64, canonical, is_integer_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_float
+from ...api import (
+    FLOAT32,
+    INT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_float,
+    normalize_axes,
+    normalize_axis,
+    reshape_tracer,
+    result_type,
+    select,
+    static_int,
+)
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.create import iota
 from ..numpy.index import as_index
@@ -94,7 +111,7 @@ def _along(op: str, x: Any, axis: Any, where: Any = None) -> Tracer:
     return select(mask, y, nothing if op == "log_softmax" else full_like_tracer(x, 0))
 
 
-@api
+@array_function
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """`exp(x) / sum(exp(x))` along `axis`, without overflow.
 
@@ -110,13 +127,13 @@ def softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     return _along("softmax", x, axis, where)
 
 
-@api
+@array_function
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
     """`log(softmax(x, axis))`, accurate where softmax is near 0."""
     return _along("log_softmax", x, axis, where)
 
 
-@api
+@array_function
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
 ) -> Any:
@@ -154,7 +171,7 @@ def _logsumexp_weighted(x: Tracer, b: Tracer, axes: tuple[int, ...], keepdims: b
     return (log(absolute(total)) + high, sign(total)) if return_sign else log(total) + high
 
 
-@api
+@array_function
 def logmeanexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`log(mean(exp(x)))` along `axis` (all axes by default), without overflow."""
     x = lift_float(x)
@@ -162,26 +179,26 @@ def logmeanexp(x: Any, axis: Any = None, *, keepdims: bool = False, where: Any =
     return logsumexp(x, axis, keepdims=keepdims, where=where) - count
 
 
-@api
+@array_function
 def identity(x: Any) -> Any:
     """`x`."""
     return lift(x)
 
 
-@api
+@array_function
 def relu(x: Any) -> Any:
     """`max(x, 0)`; NaN stays NaN, the derivative at 0 is 0."""
     x = lift(x)
     return build("relu", x, weak=x.weak)
 
 
-@api
+@array_function
 def sigmoid(x: Any) -> Any:
     """`1 / (1 + exp(-x))`."""
     return build("sigmoid", lift_float(x))
 
 
-@api
+@array_function
 def erf(x: Any) -> Any:
     """The error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.
 
@@ -192,7 +209,7 @@ def erf(x: Any) -> Any:
     return build("erf", lift_float(x))
 
 
-@api
+@array_function
 def silu(x: Any) -> Any:
     """`x * sigmoid(x)`."""
     x = lift_float(x)
@@ -202,7 +219,7 @@ def silu(x: Any) -> Any:
 swish = silu
 
 
-@api
+@array_function
 def softplus(x: Any) -> Any:
     """`log(1 + exp(x))`, without overflow."""
     from ..numpy.math import logaddexp
@@ -210,13 +227,13 @@ def softplus(x: Any) -> Any:
     return logaddexp(lift_float(x), 0.0)
 
 
-@api
+@array_function
 def gelu(x: Any, approximate: bool = True) -> Any:
     """`x * Phi(x)`; approximated through tanh, or exactly through erf."""
     return build("gelu", lift_float(x), approximate="tanh" if approximate else "none")
 
 
-@api
+@array_function
 def one_hot(x: Any, num_classes: int, *, dtype: Any = FLOAT32, axis: int = -1) -> Any:
     """A new dim of size `num_classes` that is 1 at the index `x` and 0 elsewhere; all 0 for an index out of range."""
     x = lift(x)
@@ -229,7 +246,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = FLOAT32, axis: int = -1) -
     return lift_as(build("cmp", index, iota(shape, dim, INT64), predicate="eq"), canonical(dtype))
 
 
-@api
+@array_function
 def cross_entropy(logits: Any, labels: Any) -> Any:
     """The mean over examples of `-log(softmax(logits)[label])`.
 

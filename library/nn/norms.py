@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import normalize_axes, normalize_axis, reshape_tracer, static_int
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_float
+from ...api import (
+    ShapeError,
+    Tracer,
+    array_function,
+    build,
+    lift,
+    lift_as,
+    lift_float,
+    normalize_axes,
+    normalize_axis,
+    reshape_tracer,
+    static_int,
+)
 from ..numpy.create import full
 from ..numpy.reduce import mean as mean_of
 from ..numpy.reduce import sum as sum_of
@@ -44,7 +52,7 @@ def _along(op: str, x: Any, axis: Any, eps: float) -> tuple[Tracer, tuple[int, .
     return build(op, x, dims=axes, epsilon=float(eps)), axes
 
 
-@api
+@array_function
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, eps: float = 1e-5) -> Any:
     """`(x - mean) / sqrt(var + eps) * weight + bias`, mean and variance taken along `axis`.
 
@@ -68,7 +76,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, 
     return _affine("layer_norm", y, axes, weight, bias)
 
 
-@api
+@array_function
 def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, eps: float = 1e-6) -> Any:
     """`x / sqrt(mean(x * x) + eps) * weight`, the mean taken along `axis`.
 
@@ -89,7 +97,7 @@ def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, eps: float = 1e-6) -
     return _affine("rms_norm", y, axes, weight, None)
 
 
-@api
+@array_function
 def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
     """`layer_norm` of each example and group of neighbouring channels, then `weight` and `bias` of each channel.
 
@@ -112,7 +120,7 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, *, axi
     return _group_norm("group_norm", lift_float(x), groups, weight, bias, axis, eps)
 
 
-@api
+@array_function
 def instance_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
     """`group_norm` with a group for each channel."""
     x = lift_float(x)
@@ -132,7 +140,7 @@ def _group_norm(what: str, x: Tracer, groups: Any, weight: Any, bias: Any, axis:
     return _affine(what, y, (axis,), weight, bias)
 
 
-@api
+@array_function
 def normalize(x: Any, *, axis: Any = -1, eps: float = 1e-12) -> Any:
     """`x / max(norm(x), eps)`, the Euclidean norm taken along `axis`."""
     x = lift_float(x)
@@ -157,7 +165,7 @@ def _by_statistics(x: Tracer, mean: Any, var: Any, weight: Any, bias: Any, axis:
     return build("batch_norm", x, *channels, dim=axis, epsilon=float(eps))
 
 
-@api
+@array_function
 def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
     """`(x - mean) / sqrt(var + eps) * weight + bias` of every channel, by given statistics: the form for inference.
 
@@ -181,7 +189,7 @@ def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None
     return _by_statistics(x, mean, var, weight, bias, normalize_axis(axis, x.ndim), eps)
 
 
-@api
+@array_function
 def batch_norm_train(x: Any, weight: Any = None, bias: Any = None, *, axis: int = 1, eps: float = 1e-5) -> Any:
     """`batch_norm` by the statistics of x itself: the form for training.
 

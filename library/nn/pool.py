@@ -8,10 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, transpose_tracer
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_float
+from ...api import (
+    ShapeError,
+    Tracer,
+    broadcast_tracer,
+    build,
+    lift,
+    lift_as,
+    lift_float,
+    normalize_axis,
+    reshape_tracer,
+    transpose_tracer,
+)
 from ..numpy.contract import contract
 from ..numpy.index import take
 from ..numpy.reduce import max as maximum

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.functions.control import scan
+from ...api import ShapeError, scan
 from ..numpy.contract import matmul
 from ..numpy.create import asarray
 from ..numpy.join import split

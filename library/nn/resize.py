@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import nonnegative, static_shape
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift, lift_float
+from ...api import ShapeError, Tracer, array_function, lift, lift_float, nonnegative, static_shape
 from ..numpy.index import take
 from .pool import adaptive_ranges, mean_along, product_along
 from .windows import Layout
@@ -71,7 +67,7 @@ def _chosen(methods: Sequence[str], method: str, what: str) -> str:
 # jax.image
 
 
-@api
+@array_function
 def resize(image: Any, shape: Any, method: str = "linear", antialias: bool = True) -> Any:
     """An array of another shape, of the same rank, as if its elements were samples of a function.
 
@@ -126,7 +122,7 @@ _MODES = ("nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubi
 _RANKS = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 
 
-@api
+@array_function
 def interpolate(
     x: Any,
     size: Any = None,

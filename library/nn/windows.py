@@ -6,12 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...dialects.graph.convolution import dilated
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import static_int
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift
+from ...api import ShapeError, Tracer, array_function, dilated_size, lift, static_int
 
 Sizes = int | Sequence[int]
 Padding = str | int | Sequence[int] | Sequence[Sequence[int]]
@@ -27,7 +22,7 @@ def first_layout(rank: int) -> str:
 
 def for_ranks(function: Callable[[int], Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
     """The functions of sequences, images and volumes that `function(rank)` gives, which documents that of images."""
-    return tuple(api(_named(function(rank), rank)) for rank in (1, 2, 3))
+    return tuple(array_function(_named(function(rank), rank)) for rank in (1, 2, 3))
 
 
 def _named(function: Callable[..., Any], rank: int) -> Callable[..., Any]:
@@ -153,7 +148,7 @@ class Windows:
 
     def reach(self, k: int) -> int:
         """How many elements of a dim a window spans."""
-        return dilated(self.size[k], self.dilation[k])
+        return dilated_size(self.size[k], self.dilation[k])
 
     def same(self, size: int, k: int) -> tuple[int, int]:
         """The padding of a dim with which there are `ceil(size / stride)` windows; what is odd stands behind."""

@@ -8,19 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend.run.eager import api, edit
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    TracingError,
+    array_function,
     broadcast_tracer,
+    build,
+    concrete_array,
+    edit,
     full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_into,
     reshape_tracer,
     static_int,
     static_shape,
     transpose_tracer,
 )
-from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_into
 from .index import (
     NEAREST,
     as_index,
@@ -318,7 +328,7 @@ def _segment(name: str, kind: str, start: Any, doc: str) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return api(function)
+    return array_function(function)
 
 
 segment_sum = _segment(
@@ -351,7 +361,7 @@ segment_min = _segment(
 )
 
 
-@api
+@array_function
 def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
     """As `segment_sum`, means; NaN for an id that no row has."""
     x = lift(data)
@@ -361,7 +371,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: int | None = None) -
     return build("div", total, _segments(ones, segment_ids, num_segments, None, "segment_mean", "add", 0))
 
 
-@api
+@array_function
 def dynamic_slice(x: Any, starts: Any, sizes: Any, allow_negative_indices: bool | Sequence[bool] = True) -> Any:
     """A block of `x`, one start and size a dim; starts may be traced, and are moved so that the block is inside.
 

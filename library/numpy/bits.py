@@ -6,20 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError
-from ...frontend.run.eager import api
-from ...frontend.trace.elementwise import binary, bitcast, compare, full_like_tracer, prepare, select
-from ...frontend.trace.promotion import BOOL, STORED, canonical, computed
-from ...frontend.trace.tracing import build, lift, lift_as
+from ...api import (
+    BOOL,
+    STORED,
+    DTypeError,
+    array_function,
+    binary_operation,
+    bitcast,
+    build,
+    canonical,
+    compare,
+    computed,
+    full_like_tracer,
+    lift,
+    lift_as,
+    prepare,
+    select,
+)
 from .ufuncs import absolute
 
 __all__ = ["bitwise_count", "bitwise_left_shift", "bitwise_right_shift", "left_shift", "nextafter", "right_shift"]
 
-left_shift = bitwise_left_shift = binary(np.left_shift, "shl")
-right_shift = bitwise_right_shift = binary(np.right_shift, "shr")
+left_shift = bitwise_left_shift = binary_operation(np.left_shift, "shl")
+right_shift = bitwise_right_shift = binary_operation(np.right_shift, "shr")
 
 
-@api
+@array_function
 def bitwise_count(x: Any, /) -> Any:
     """`np.bitwise_count`: how many bits of the absolute value are set, as uint8."""
     (x,), result, _ = prepare(np.bitwise_count, (x,))
@@ -34,7 +46,7 @@ def require_computed(what: str, *args: Any) -> None:
             raise DTypeError(f"{what} takes float32 and float64, got {dtype}, which is computed in {computed(dtype)}")
 
 
-@api
+@array_function
 def nextafter(x1: Any, x2: Any, /) -> Any:
     """`np.nextafter`: the float next to `x1` toward `x2`; its derivative is 0."""
     require_computed("nextafter", x1, x2)
@@ -54,7 +66,7 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
     return result
 
 
-@api
+@array_function
 def view(x: Any, dtype: Any) -> Any:
     """`x.view(dtype)` for dtypes of one width: the same bits as other numbers.
 

@@ -7,12 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.run.eager import operation
-from ...frontend.trace import complex_formulas
-from ...frontend.trace.elementwise import compare, full_like_tracer, prepare
-from ...frontend.trace.promotion import dtype_of, is_complex_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, is_traced, lift, operand, token
+from ...api import (
+    Tracer,
+    build,
+    compare,
+    complex_formulas,
+    concrete_array,
+    dtype_of,
+    full_like_tracer,
+    is_complex_dtype,
+    is_traced,
+    lift,
+    operand,
+    operation,
+    prepare,
+    token,
+)
 from .ufuncs import arctan2
 
 __all__ = [

@@ -8,13 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api, operation
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, static_int, transpose_tracer
-from ...frontend.trace.elementwise import broadcast_shapes, full_like_tracer
-from ...frontend.trace.promotion import BOOL, INT32, canonical, is_complex_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_operands, operand, token
+from ...api import (
+    BOOL,
+    INT32,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    canonical,
+    full_like_tracer,
+    is_complex_dtype,
+    lift,
+    lift_as,
+    lift_operands,
+    normalize_axis,
+    operand,
+    operation,
+    reshape_tracer,
+    result_type,
+    static_int,
+    token,
+    transpose_tracer,
+)
 from .complex import conjugate
 from .create import diagonal
 from .join import stack
@@ -219,7 +236,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
 # dot_general and einsum
 
 
-@api
+@array_function
 def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Sums of products over paired dims: `((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))`.
 

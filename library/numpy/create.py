@@ -7,34 +7,46 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, least, positive
-from ...dialects.types import element_type, tensor
-from ...errors import ShapeError, TracingError
-from ...frontend.run.eager import EagerTrace, api, creation
-from ...frontend.trace.axes_and_shapes import (
-    broadcast_tracer,
-    filled,
-    normalize_axis,
-    reshape_tracer,
-    static_int,
-    static_shape,
-    transpose_tracer,
-)
-from ...frontend.trace.locations import located
-from ...frontend.trace.promotion import (
+from ...api import (
     BOOL,
     FLOAT64,
     INT64,
+    EagerTrace,
+    ShapeError,
+    Size,
+    Tracer,
+    TracingError,
+    WrappedArray,
+    array_function,
+    as_array,
+    broadcast_tracer,
+    build,
     canonical,
     common_dtype,
+    concrete_array,
+    creation,
+    current,
+    element_type,
+    filled,
     is_complex_dtype,
     is_integer_dtype,
+    is_traced,
+    least,
+    lift,
+    lift_as,
+    located,
+    normalize_axis,
+    operand,
+    positive,
+    reshape_tracer,
     result_type,
+    static_int,
+    static_shape,
+    tensor,
+    token,
+    transpose_tracer,
+    wrapped_class,
 )
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, current, is_traced, lift, lift_as, operand, token
-from ...frontend.trace.wrapped import WrappedArray, wrapped_class
-from ...runtime.array import as_array
 from .join import stack
 from .logic import astype
 from .math import power
@@ -84,7 +96,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: in
     return as_array(result if result.ndim >= ndmin else result.reshape((1,) * (ndmin - result.ndim) + result.shape))
 
 
-@api
+@array_function
 def _traced_array(object: Any, dtype: Any, ndmin: int) -> Any:
     x = lift(object) if isinstance(object, Tracer | Size) else stack(object)
     x = lift(x) if dtype is None else lift_as(x, canonical(dtype))
@@ -315,19 +327,19 @@ def _triangle(x: Tracer, k: int, below: bool) -> Tracer:
     return build("select", mask, x, zero) if below else build("select", mask, zero, x)
 
 
-@api
+@array_function
 def tril(m: Any, k: int = 0) -> Any:
     """`np.tril`: zero above the diagonal `k`."""
     return _triangle(lift(m), _diagonal(k), below=True)
 
 
-@api
+@array_function
 def triu(m: Any, k: int = 0) -> Any:
     """`np.triu`: zero below the diagonal `k`."""
     return _triangle(lift(m), _diagonal(k), below=False)
 
 
-@api
+@array_function
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """`np.diagonal`."""
     x = lift(a)
@@ -349,7 +361,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return flat[..., first : first + (length - 1) * (m + 1) + 1 : m + 1]
 
 
-@api
+@array_function
 def diag(v: Any, k: int = 0) -> Any:
     """`np.diag`: the diagonal of a matrix, or a matrix with a diagonal."""
     x = lift(v)
@@ -363,13 +375,13 @@ def diag(v: Any, k: int = 0) -> Any:
     return build("select", lift(_eye(n, n, k, BOOL)), wide, filled(0, (n, n), x.dtype))
 
 
-@api
+@array_function
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """`np.trace`: the sum of a diagonal."""
     return diagonal(lift(a), offset, axis1, axis2).sum(-1, dtype)
 
 
-@api
+@array_function
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     """`np.meshgrid`; with `sparse` each array has one dim that is not of size 1. Results are always arrays of their own."""
     xs = [lift(x).reshape(-1) for x in xi]

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import TracingError
-from ...frontend.trace.locations import located
-from ...frontend.trace.promotion import narrowed
-from ...frontend.trace.pytree import flatten
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import concrete_array
-from ...runtime.array import as_array
+from ...api import Tracer, TracingError, as_array, concrete_array, located, narrowed, tree_flatten
 
 _OF_NUMBERS = (
     "array2string", "array_repr", "array_str", "bartlett", "base_repr", "binary_repr", "blackman", "einsum_path", "errstate",
@@ -58,7 +52,7 @@ def of_open_size(name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = flatten((args, kwargs))
+        leaves, structure = tree_flatten((args, kwargs))
         try:
             known = [concrete_array(x) if isinstance(x, Tracer) else x for x in leaves]
         except TracingError:

@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.control import fori_loop
-from ...frontend.run.eager import operation
-from ...frontend.run.looped import looped
-from ...frontend.trace.promotion import ufunc_dtypes
-from ...frontend.trace.tracing import lift_as, operand, token
+from ...api import fori_loop, lift_as, looped, operand, operation, token, ufunc_dtypes
 from .logic import where
 from .shape import broadcast_arrays
 from .ufunc_methods import attach

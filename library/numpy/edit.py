@@ -8,23 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size
-from ...errors import DTypeError, ShapeError, SizeError, TracingError
-from ...frontend.run.eager import api, edit
-from ...frontend.run.ufunc_keywords import changing
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    INT64,
+    DTypeError,
+    ShapeError,
+    Size,
+    SizeError,
+    Tracer,
+    TracingError,
+    array_function,
+    broadcast_shapes,
     broadcast_tracer,
+    changing,
     concat_tracers,
+    concrete_array,
+    edit,
+    is_integer_dtype,
+    is_traced,
+    lift,
+    lift_as,
+    lift_into,
     nonnegative,
     normalize_axis,
+    operand,
     reshape_tracer,
+    result_type,
     slice_axis,
     static_shape,
+    token,
 )
-from ...frontend.trace.elementwise import broadcast_shapes
-from ...frontend.trace.promotion import INT64, is_integer_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as, lift_into, operand, token
 from .at import At
 from .create import arange, diag
 from .index import counted, index_array, take, within
@@ -42,7 +54,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@api
+@array_function
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     """`np.unstack`: the slices along an axis."""
     x = lift(x)
@@ -51,13 +63,13 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
     return tuple(reshape_tracer(slice_axis(x, dim, k, k + 1), rest) for k in range(x.shape[dim]))
 
 
-@api
+@array_function
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`np.append`."""
     return concatenate([arr, values], axis)
 
 
-@api
+@array_function
 def resize(a: Any, new_shape: Any) -> Any:
     """`np.resize`: the elements in their order, again and again."""
     x, sizes = ravel(a), nonnegative(static_shape(new_shape))
@@ -69,7 +81,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return reshape_tracer(slice_axis(tile(x, -(-count // x.size)), 0, 0, count), sizes)
 
 
-@api
+@array_function
 def block(arrays: Any) -> Any:
     """`np.block`: arrays from nested lists of blocks."""
 
@@ -93,7 +105,7 @@ def block(arrays: Any) -> Any:
     return join(arrays, depth(arrays))
 
 
-@api
+@array_function
 def diagflat(v: Any, k: int = 0) -> Any:
     """`np.diagflat`: a matrix with the elements in its diagonal `k`."""
     return diag(ravel(v), k)
@@ -117,7 +129,7 @@ def _known(obj: Any, what: str) -> Any:
     return obj
 
 
-@api
+@array_function
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
     """`np.delete`: without the elements at some places.
 
@@ -272,7 +284,7 @@ def _of_one_dtype(xs: Sequence[Any]) -> list[Tracer]:
     return [lift_as(x, dtype) for x in xs]
 
 
-@api
+@array_function
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """`np.choose`: at each place the element of the array that an integer names.
 
@@ -294,7 +306,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     return broadcast_tracer(y, broadcast_shapes([index.shape, *(x.shape for x in xs)]))
 
 
-@api
+@array_function
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """`np.select`: the choice of the first condition that holds, else `default`.
 
@@ -317,7 +329,7 @@ def _conditions(condlist: Any, functions: int, ndim: int) -> list[Any]:
     return [condlist] if of_elements and not in_a_list and functions in (1, 2) else rows
 
 
-@api
+@array_function
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """`np.piecewise`: each function, or number, where its condition is the last that holds.
 
@@ -343,7 +355,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     return y
 
 
-@api
+@array_function
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """`np.repeat`: each element a number of times along an axis.
 

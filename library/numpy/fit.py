@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import reshape_tracer, static_int
-from ...frontend.trace.promotion import FLOAT64, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift, lift_as, token
+from ...api import FLOAT64, ShapeError, Tracer, array_function, lift, lift_as, reshape_tracer, result_type, static_int, token
 from ..linalg.factors import inv, lstsq
 from .at import At
 from .contract import matmul, outer
@@ -44,7 +39,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> Any:
     return quotient, trimmed(rest) if trim_leading_zeros else rest
 
 
-@api
+@array_function
 def _divided(u: Any, v: Any) -> tuple[Any, Any]:
     rest, divisor = (lift(atleast_1d(x)) for x in _floats(lift(u), lift(v)))
     if rest.ndim != 1 or divisor.ndim != 1 or not rest.size or not divisor.size:
@@ -58,7 +53,7 @@ def _divided(u: Any, v: Any) -> tuple[Any, Any]:
     return quotient, rest
 
 
-@api
+@array_function
 def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """`np.polyfit`: the polynomial of a degree with the least sum of squared distances from points.
 

@@ -8,14 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer
-from ...frontend.trace.config import config
-from ...frontend.trace.elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, prepare, select
-from ...frontend.trace.promotion import INT32, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_float
+from ...api import (
+    INT32,
+    DTypeError,
+    Tracer,
+    array_function,
+    bitcast,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    compare,
+    config,
+    full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_float,
+    prepare,
+    select,
+)
 from .ufuncs import copysign, trunc
 
 __all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]
@@ -28,13 +39,13 @@ def _equal_to(ufunc_name: str, value: float) -> Callable[[Any], Any]:
 
     function.__name__ = function.__qualname__ = ufunc_name
     function.__doc__ = f"`np.{ufunc_name}`."
-    return api(function)
+    return array_function(function)
 
 
 isposinf, isneginf = _equal_to("isposinf", math.inf), _equal_to("isneginf", -math.inf)
 
 
-@api
+@array_function
 def modf(x: Any, /) -> Any:
     """`np.modf`: `(x - trunc(x), trunc(x))`, both with the sign of `x`."""
     (x,), _, _ = prepare(np.modf, (x,))
@@ -50,7 +61,7 @@ def _power_of_two(exponent: Tracer, dtype: np.dtype[Any]) -> Tracer:
     return bitcast(build("shl", biased, full_like_tracer(biased, int(limits.nmant))), dtype)
 
 
-@api
+@array_function
 def frexp(x: Any, /) -> Any:
     """`np.frexp`: `(m, e)` with `x == m * 2**e`, m in [0.5, 1) or 0, and e int32. Both are exact."""
     (x,), _, _ = prepare(np.frexp, (x,))
@@ -74,7 +85,7 @@ def _parts(x: Tracer) -> tuple[Tracer, Tracer]:
     )
 
 
-@api
+@array_function
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """`np.ldexp`: `x1 * 2**x2`, rounded once."""
     if config.promotion == "jax":

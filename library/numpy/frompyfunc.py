@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.functions.control import fori_loop, scan
-from ...frontend.trace.axes_and_shapes import normalize_axes, normalize_axis
+from ...api import ShapeError, fori_loop, normalize_axes, normalize_axis, scan
 from .at import At
 from .create import asarray, full
 from .index import take

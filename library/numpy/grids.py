@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size
-from ...errors import ShapeError, TracingError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import reshape_tracer, static_shape
-from ...frontend.trace.promotion import INT64, canonical
-from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as
+from ...api import (
+    INT64,
+    ShapeError,
+    Size,
+    TracingError,
+    array_function,
+    canonical,
+    concrete_array,
+    is_traced,
+    lift,
+    lift_as,
+    reshape_tracer,
+    static_shape,
+)
 from .complex import iscomplexobj
 from .create import arange, linspace, meshgrid
 from .delegated import ours
@@ -163,7 +171,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 # Places in flat arrays
 
 
-@api
+@array_function
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """`np.unravel_index`; traced indices out of range count as the first or the last place.
 
@@ -193,7 +201,7 @@ def _check_order(order: str) -> None:
         raise ShapeError(f"order must be 'C' or 'F', got {order!r}")
 
 
-@api
+@array_function
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """`np.ravel_multi_index`, with mode "raise" for known indices alone, "clip" or "wrap", or one of these a dim.
 

@@ -9,13 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace import complex_formulas
-from ...frontend.trace.elementwise import compare, full_like_tracer, prepare, select
-from ...frontend.trace.promotion import is_complex_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build
+from ...api import (
+    Tracer,
+    build,
+    compare,
+    complex_formulas,
+    full_like_tracer,
+    is_complex_dtype,
+    operation,
+    prepare,
+    select,
+    with_slopes,
+)
 from .math import power_series, sign_factor
 
 __all__ = [

@@ -13,24 +13,47 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, ceil_quotient, greatest, least, positive, require_at_least
-from ...dialects.types import INDICES, element_type, numpy_dtype, tensor
-from ...errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    BOOL,
+    INDICES,
+    INT64,
+    BoundsError,
+    Derived,
+    DTypeError,
+    ShapeError,
+    Size,
+    SizeError,
+    Tracer,
+    TracingError,
+    Watched,
+    array_function,
+    broadcast_shapes,
     broadcast_tracer,
+    build,
+    ceil_quotient,
+    compare,
+    current,
+    element_type,
+    full_like_tracer,
+    greatest,
+    here,
+    is_a,
+    is_integer_dtype,
+    least,
+    lift,
+    lift_as,
     normalize_axis,
+    numpy_dtype,
+    positive,
+    require_at_least,
     reshape_tracer,
     reverse_tracer,
+    select,
     slice_tracer,
     static_int,
+    tensor,
     transpose_tracer,
 )
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.trace.promotion import BOOL, INT64, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import Derived, Watched, build, current, here, lift, lift_as
-from ...runtime.scalars import is_a
 
 __all__ = ["getitem", "take", "take_along_axis"]
 
@@ -43,7 +66,7 @@ NEAREST = "nearest element"
 """As "clip", after negative indices are counted from the end: what reads do by default, and `x.at[index].get(mode="clip")`."""
 
 
-@api
+@array_function
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]` with ints, slices, None, Ellipsis and integer arrays, as in NumPy."""
     return indexed(lift(x), index)
@@ -442,7 +465,7 @@ def _filling(x: Tracer) -> Any:
     return math.nan if x.dtype.kind == "f" else True if x.dtype == BOOL else int(np.iinfo(x.dtype).min)
 
 
-@api
+@array_function
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = None, fill_value: Any = None) -> Any:
     """`np.take`: the elements of `a` along `axis` at integer indices of any shape.
 
@@ -473,7 +496,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = No
     return transpose_tracer(y, [*range(n_points, n_points + axis), *range(n_points), *range(n_points + axis, y.ndim)])
 
 
-@api
+@array_function
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None) -> Any:
     """`np.take_along_axis`: along one axis the elements at indices, the other dims side by side.
 

@@ -9,10 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from ...api import ELEMENT_TYPES, ElementKind, Tracer, as_array
 from ...compat.jax.keys import KeyDType
-from ...dialects.element_types import TABLE, Kind
-from ...frontend.trace.tracer import Tracer
-from ...runtime.array import as_array
 from .create import asarray, on_device
 
 __all__ = ["finfo", "from_dlpack", "iinfo", "isdtype", "issubdtype"]
@@ -21,9 +19,9 @@ _KINDS = {
     "bool": "b", "signed integer": "i", "unsigned integer": "u", "real floating": "f", "complex floating": "c",
     "integral": "iu", "numeric": "iufc",
 }  # fmt: skip
-_CLASSES = {Kind.FLOAT: np.floating, Kind.SIGNED: np.signedinteger, Kind.UNSIGNED: np.unsignedinteger}
-_ADDED = {row.dtype: _CLASSES[row.kind] for row in TABLE if row.dtype.isbuiltin == 2}
-_COMPUTED = {row.dtype.name: row.dtype for row in TABLE if not row.is_stored}
+_CLASSES = {ElementKind.FLOAT: np.floating, ElementKind.SIGNED: np.signedinteger, ElementKind.UNSIGNED: np.unsignedinteger}
+_ADDED = {row.dtype: _CLASSES[row.kind] for row in ELEMENT_TYPES if row.dtype.isbuiltin == 2}
+_COMPUTED = {row.dtype.name: row.dtype for row in ELEMENT_TYPES if not row.is_stored}
 
 
 def _dtype_of(type: Any) -> Any:

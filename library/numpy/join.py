@@ -6,26 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, greatest, least
-from ...dialects.types import element_type, tensor
-from ...errors import DTypeError, ShapeError
-from ...frontend.run.eager import api, operation
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    INT64,
+    DTypeError,
+    ShapeError,
+    Size,
+    Tracer,
+    array_function,
     broadcast_tracer,
     concat_tracers,
+    current,
+    element_type,
+    greatest,
+    is_a,
+    is_integer_dtype,
+    least,
+    lift,
+    lift_as,
     nonnegative,
     normalize_axes,
     normalize_axis,
+    operation,
     reshape_tracer,
+    result_type,
     reverse_tracer,
+    sequence_of_operands,
     slice_axis,
     static_int,
     static_shape,
+    tensor,
+    token,
 )
-from ...frontend.trace.promotion import INT64, is_integer_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import current, lift, lift_as, sequence_of_operands, token
-from ...runtime.scalars import is_a
 from .index import slice_places, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
 from .ufuncs import remainder
@@ -109,7 +120,7 @@ def column_stack(tup: Any) -> Any:
     return concatenate([reshape_tracer(x, (x.size, 1)) if x.ndim < 2 else x for x in _common(tup)], 1)
 
 
-@api
+@array_function
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """`np.array_split`."""
     x = lift(ary)
@@ -128,7 +139,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [slice_axis(x, dim, start, greatest(start, stop)) for start, stop in edges]
 
 
-@api
+@array_function
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     """`np.split`: equal parts, or parts between indices."""
     x = lift(ary)
@@ -141,20 +152,20 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return array_split(x, indices_or_sections, dim)
 
 
-@api
+@array_function
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`np.hsplit`."""
     x = lift(ary)
     return split(x, indices_or_sections, 0 if x.ndim == 1 else 1)
 
 
-@api
+@array_function
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`np.vsplit`."""
     return split(lift(ary), indices_or_sections, 0)
 
 
-@api
+@array_function
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     """`np.dsplit`: along the third dim."""
     x = lift(ary)
@@ -166,26 +177,26 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 # -- order and repetition
 
 
-@api
+@array_function
 def flip(m: Any, axis: Any = None) -> Any:
     """`np.flip`: reversed along axes."""
     x = lift(m)
     return reverse_tracer(x, normalize_axes(axis, x.ndim))
 
 
-@api
+@array_function
 def flipud(m: Any) -> Any:
     """`np.flipud`."""
     return flip(m, 0)
 
 
-@api
+@array_function
 def fliplr(m: Any) -> Any:
     """`np.fliplr`."""
     return flip(m, 1)
 
 
-@api
+@array_function
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`np.rot90`."""
     x = lift(m)
@@ -200,7 +211,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return swapaxes(flip(x, second), first, second) if turns == 1 else flip(swapaxes(x, first, second), second)
 
 
-@api
+@array_function
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """`np.roll`: shifted along axes, what leaves at the end comes back at the start; a shift may be a traced integer."""
     x = lift(a)
@@ -239,7 +250,7 @@ def _rolled(x: Tracer, dim: int, n: Any, by: Any) -> Tracer:
     return take(x, remainder(steps - by, n), dim)
 
 
-@api
+@array_function
 def tile(A: Any, reps: Any) -> Any:
     """`np.tile`."""
     x = lift(A)

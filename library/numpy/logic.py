@@ -8,15 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import operation
-from ...frontend.trace import complex_formulas
-from ...frontend.trace.array_functions import arrays
-from ...frontend.trace.axes_and_shapes import broadcast_tracer
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select
-from ...frontend.trace.promotion import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_operands, operand, token
+from ...api import (
+    BOOL,
+    STORED,
+    ShapeError,
+    Tracer,
+    arrays,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    complex_formulas,
+    full_like_tracer,
+    inexact,
+    is_complex_dtype,
+    lift,
+    lift_as,
+    lift_operands,
+    named_operation,
+    operand,
+    operation,
+    prepare,
+    result_type,
+    select,
+    token,
+    weak_result,
+)
 from .ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 
 __all__ = [
@@ -36,7 +54,7 @@ def _logical(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
         shape = broadcast_shapes([x.shape, y.shape])
         return build(op, broadcast_tracer(x, shape), broadcast_tracer(y, shape))
 
-    return named(function, ufunc)
+    return named_operation(function, ufunc)
 
 
 logical_and, logical_or = _logical(np.logical_and, "and"), _logical(np.logical_or, "or")
@@ -84,7 +102,7 @@ def _ignoring_nan(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
         best = build(op, x, y, weak=weak)
         return select(compare("ne", x, x), y, select(compare("ne", y, y), x, best))
 
-    return named(function, ufunc)
+    return named_operation(function, ufunc)
 
 
 fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")

@@ -8,22 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size
-from ...frontend.run.eager import operation
-from ...frontend.trace import complex_formulas
-from ...frontend.trace.axes_and_shapes import broadcast_tracer
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, named, prepare, select, ufunc_op
-from ...frontend.trace.promotion import (
+from ...api import (
     COMPLEX128,
     FLOAT64,
+    Size,
+    Tracer,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    compare,
+    complex_formulas,
+    concrete_array,
     dtype_of,
+    full_like_tracer,
     is_complex_dtype,
     is_integer_dtype,
+    lift_as,
+    named_operation,
+    operand,
+    operation,
+    prepare,
+    select,
+    token,
     ufunc_dtypes,
+    ufunc_op,
     weak_result,
 )
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, lift_as, operand, token
 
 __all__ = [  # noqa: RUF022
     "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp",
@@ -111,7 +121,7 @@ def _scaled(ufunc: np.ufunc, op: str | None, factor: float) -> Callable[[Any], A
             return complex_formulas.scale(y, factor, weak)
         return build("mul", y, full_like_tracer(y, factor), weak=weak)
 
-    return named(function, ufunc)
+    return named_operation(function, ufunc)
 
 
 log2, log10 = _scaled(np.log2, "log", 1 / math.log(2)), _scaled(np.log10, "log", 1 / math.log(10))

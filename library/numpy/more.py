@@ -8,11 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError, TracingError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import normalize_axis, slice_axis, static_int
-from ...frontend.trace.promotion import BOOL, is_integer_dtype
-from ...frontend.trace.tracing import concrete_array, lift, lift_as, lift_float
+from ...api import (
+    BOOL,
+    DTypeError,
+    ShapeError,
+    TracingError,
+    array_function,
+    concrete_array,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_float,
+    normalize_axis,
+    slice_axis,
+    static_int,
+)
 from ..linalg.factors import eigvals
 from .at import At
 from .bits import left_shift, nextafter, require_computed, right_shift
@@ -44,7 +54,7 @@ def _shifts(bitorder: str) -> Any:
     return np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1]
 
 
-@api
+@array_function
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
     """`np.packbits`: eight truth values of an axis in one uint8, zeros behind the last."""
     x = lift(a)
@@ -57,7 +67,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis(sum_of(left_shift(groups, _shifts(bitorder)), -1, np.uint8), -1, dim)
 
 
-@api
+@array_function
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
     """`np.unpackbits`: the bits of each uint8 along an axis; `count` of them, zeros where there are fewer."""
     x = lift(a)
@@ -78,7 +88,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
 # Numbers
 
 
-@api
+@array_function
 def spacing(x: Any, /) -> Any:
     """`np.spacing`: the distance to the next float away from zero, with the sign of `x`."""
     require_computed("spacing", x)
@@ -87,7 +97,7 @@ def spacing(x: Any, /) -> Any:
     return copysign(nextafter(size, full_like(size, np.inf)) - size, x)
 
 
-@api
+@array_function
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """`np.unwrap`: jumps of more than half a period (or `discont`) along an axis made shorter by whole periods."""
     x = lift(p)
@@ -110,7 +120,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     return concatenate([first, slice_axis(x, dim, 1, x.shape[dim]) + cumsum(change, dim)], dim)
 
 
-@api
+@array_function
 def poly(seq_of_zeros: Any) -> Any:
     """`np.poly` of roots: the coefficients of the polynomial that has them, from the highest power down.
 
@@ -155,7 +165,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     return concatenate([found, np.zeros(known.size - stop if places.size else 0, found.dtype)])
 
 
-@api
+@array_function
 def _companion_roots(p: Any) -> Any:
     x = lift(p)
     if x.ndim != 1:
@@ -194,7 +204,7 @@ def histogramdd(
     return counts, edges
 
 
-@api
+@array_function
 def _boxes(points: Any, edges: Any, weights: Any) -> Any:
     x = lift(points)
     sizes, places, inside = [], [], None

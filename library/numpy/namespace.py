@@ -31,21 +31,19 @@ from numpy import (  # noqa: F401
     unsignedinteger,
 )
 
-from ...dialects.rounding import cast as _cast
-from ...errors import TracingError
-from ...frontend.run import lazy as lazy  # eager.py calls it
-from ...frontend.trace.array_functions import arrays
-from ...frontend.trace.elementwise import broadcast_shapes as _broadcast_shapes
-from ...frontend.trace.locations import located
-from ...frontend.trace.promotion import STORED as _STORED
-from ...frontend.trace.promotion import canonical as _canonical
-from ...frontend.trace.promotion import common_dtype as _common_dtype
-from ...frontend.trace.promotion import is_float_dtype as _is_float_dtype
-from ...frontend.trace.tracing import is_array_like as _is_array_like
-from ...frontend.trace.tracing import is_traced as _is_traced
-from ...frontend.trace.tracing import token as _token
-from ...runtime import scalar_types as _scalar_types
-from ...runtime.scalar_types import scalar_type as _scalar_type
+from ...api import STORED as _STORED
+from ...api import TracingError, arrays, located
+from ...api import broadcast_shapes as _broadcast_shapes
+from ...api import canonical as _canonical
+from ...api import common_dtype as _common_dtype
+from ...api import is_array_like as _is_array_like
+from ...api import is_float_dtype as _is_float_dtype
+from ...api import is_traced as _is_traced
+from ...api import lazy as lazy  # eager.py calls it
+from ...api import rounded_cast as _cast
+from ...api import scalar_type as _scalar_type
+from ...api import scalar_types as _scalar_types
+from ...api import token as _token
 from . import ufunc_methods
 from .at import *
 from .at import At as At

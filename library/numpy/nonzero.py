@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError, TracingError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, static_int
-from ...frontend.trace.elementwise import compare
-from ...frontend.trace.locations import located
-from ...frontend.trace.promotion import INT64
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import concrete_array, is_traced, lift, lift_as
+from ...api import (
+    INT64,
+    ShapeError,
+    Tracer,
+    TracingError,
+    array_function,
+    broadcast_tracer,
+    compare,
+    concrete_array,
+    is_traced,
+    lift,
+    lift_as,
+    located,
+    normalize_axis,
+    static_int,
+)
 from .at import At
 from .create import iota, zeros
 from .delegated import ours
@@ -59,7 +67,7 @@ def _flat_places(a: Any, size: int) -> tuple[Tracer, Tracer]:
     return places, compare("lt", iota((size,), 0, INT64), broadcast_tracer(lift_as(sum_of(mask), INT64), (size,)))
 
 
-@api
+@array_function
 def _nonzero(a: Any, size: int, fill_value: Any) -> Any:
     x = lift(a)
     if x.ndim == 0:
@@ -82,7 +90,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return stack(nonzero(a, size=size, fill_value=fill_value), -1)
 
 
-@api
+@array_function
 def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0) -> Any:
     """`np.compress`: the slices along an axis where a condition holds.
 

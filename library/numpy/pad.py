@@ -8,20 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import edit
-from ...frontend.trace.array_functions import arrays
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    FLOAT64,
+    ShapeError,
+    Tracer,
+    arrays,
     broadcast_tracer,
+    build,
     concat_tracers,
+    edit,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    lift_into,
     normalize_axis,
     reshape_tracer,
     reverse_tracer,
     slice_axis,
 )
-from ...frontend.trace.promotion import FLOAT64, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, lift_into
 from .index import take
 from .shape import expand_dims
 from .ufuncs import floor, rint

@@ -6,14 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, least, positive
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_int
-from ...frontend.trace.config import config
-from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, lift, lift_as, lift_float, operand, token
+from ...api import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    ShapeError,
+    Size,
+    Tracer,
+    array_function,
+    broadcast_tracer,
+    build,
+    canonical,
+    concrete_array,
+    config,
+    dtype_of,
+    is_complex_dtype,
+    least,
+    lift,
+    lift_as,
+    lift_float,
+    normalize_axis,
+    operand,
+    positive,
+    reshape_tracer,
+    result_type,
+    slice_axis,
+    static_int,
+    token,
+)
 from .complex import conjugate, imag, real
 from .contract import matmul
 from .create import arange, diagonal
@@ -42,7 +62,7 @@ def _of_one_dtype(*xs: Any) -> list[Tracer]:
 # Polynomials: coefficients from the highest power down
 
 
-@api
+@array_function
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """`np.polyval`: the value of a polynomial, by Horner's rule; coefficients are the first dim of `p`.
 
@@ -61,21 +81,21 @@ def _aligned(a1: Any, a2: Any) -> list[Tracer]:
     return [pad(x, {0: (n - x.shape[0], 0)}) for x in xs]
 
 
-@api
+@array_function
 def polyadd(a1: Any, a2: Any) -> Any:
     """`np.polyadd`."""
     x, y = _aligned(a1, a2)
     return x + y
 
 
-@api
+@array_function
 def polysub(a1: Any, a2: Any) -> Any:
     """`np.polysub`."""
     x, y = _aligned(a1, a2)
     return x - y
 
 
-@api
+@array_function
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """`np.polymul`; leading zeros stay, as in jax, unless `trim_leading_zeros` leaves out those of operands that are known."""
     first, second = (trimmed(x) if trim_leading_zeros else lift(x) for x in (a1, a2))
@@ -94,7 +114,7 @@ def trimmed(p: Any) -> Any:
     return known[places[0] if places.size else known.size - 1 :]
 
 
-@api
+@array_function
 def polyder(p: Any, m: int = 1) -> Any:
     """`np.polyder`: the `m`-th derivative of a polynomial."""
     x = lift_float(p) if config.promotion == "jax" else lift(p)
@@ -103,7 +123,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return x
 
 
-@api
+@array_function
 def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
     """`np.polyint`: the `m`-th antiderivative, with integration constants `k` (one, or one each), in float64 or complex128."""
     x, times = lift(p), static_int(m, "m")
@@ -116,7 +136,7 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> Any:
     return x
 
 
-@api
+@array_function
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """`np.vander`: the powers of each element, the highest first."""
     x = lift(x)
@@ -171,7 +191,7 @@ def _vectors(a: Any, v: Any, what: str, dtype: Any) -> list[Tracer]:
     return xs
 
 
-@api
+@array_function
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.convolve` of two vectors. Costs `2 * a.size * v.size` flops."""
     x, y = _vectors(a, v, "convolve", preferred_element_type)
@@ -179,7 +199,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
     return _sliding(x, flip(y), mode, "convolve")
 
 
-@api
+@array_function
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """`np.correlate` of two vectors; complex numbers of the second are conjugated. Costs `2 * a.size * v.size` flops."""
     x, y = _vectors(a, v, "correlate", preferred_element_type)
@@ -191,7 +211,7 @@ def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, pre
 # Differences and integrals
 
 
-@api
+@array_function
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """`np.diff`: the differences of neighbours along an axis, `n` times; of bools whether they differ."""
     x = lift(a)
@@ -214,7 +234,7 @@ def _beside(value: Tracer, x: Tracer, dim: int) -> Tracer:
     return broadcast_tracer(value, (*x.shape[:dim], 1, *x.shape[dim + 1 :]))
 
 
-@api
+@array_function
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """`np.ediff1d`: the differences of neighbours in the flat array, with numbers before and after."""
     y = diff(ravel(ary))
@@ -222,7 +242,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate([*before, y, *after])
 
 
-@api
+@array_function
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """`np.gradient`: slopes by central differences, at the ends by one-sided ones.
 
@@ -284,7 +304,7 @@ def _one_sided(x: list[Any], h: Any, k: Any) -> Any:
     return -(2.0 * h + k) / (h * (h + k)) * x[0] + (h + k) / (h * k) * x[1] - h / (k * (h + k)) * x[2]
 
 
-@api
+@array_function
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """`np.trapezoid`: the integral along an axis by the trapezoidal rule."""
     y = lift(y)
@@ -301,7 +321,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return sum_of(steps * means, axis)  # of the product, which may have more dims than y
 
 
-@api
+@array_function
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """`np.interp`: linear interpolation between points of increasing `xp`, in float64. Cost: `x.size * log2(xp.size)`.
 
@@ -340,7 +360,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 # Covariances
 
 
-@api
+@array_function
 def cov(
     m: Any,
     y: Any = None,
@@ -386,7 +406,7 @@ def _variables(m: Any, rowvar: bool, dtype: np.dtype[Any]) -> Tracer:
     return transpose(x) if not rowvar and x.ndim == 2 and x.shape[0] != 1 else atleast_2d(x)
 
 
-@api
+@array_function
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     """`np.corrcoef`, in the dtype of `cov`: covariances over the product of standard deviations."""
     c = cov(x, y, rowvar, dtype=dtype)

@@ -9,14 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
-from ...frontend.trace.complex_formulas import parts
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.trace.promotion import BOOL, canonical, inexact, is_complex_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
+from ...api import (
+    BOOL,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    complex_parts,
+    full_like_tracer,
+    inexact,
+    is_complex_dtype,
+    lift,
+    lift_as,
+    normalize_axes,
+    normalize_axis,
+    reshape_tracer,
+    select,
+    transpose_tracer,
+)
 from .logic import as_bool, isclose
 
 __all__ = [
@@ -66,13 +81,13 @@ def _accumulate(a: Any, kind: str, axis: Any, dtype: Any, keepdims: bool, initia
     return _with_initial(_reduce(x, kind, normalize_axes(axis, x.ndim), keepdims), kind, initial)
 
 
-@api
+@array_function
 def sum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.sum`; bools and int32 are summed in int64."""
     return _accumulate(a, "add", axis, dtype, keepdims, initial, where)
 
 
-@api
+@array_function
 def prod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.prod`; bools and int32 are multiplied in int64."""
     return _accumulate(a, "mul", axis, dtype, keepdims, initial, where)
@@ -97,7 +112,7 @@ def _lexicographic(x: Tracer, kind: str, axes: tuple[int, ...]) -> tuple[Tracer,
     def along(y: Tracer, kind: str) -> Tracer:
         return broadcast_tracer(_reduce(y, kind, axes, True), x.shape)
 
-    real, imaginary = parts(x)
+    real, imaginary = complex_parts(x)
     worst = full_like_tracer(real, -math.inf if kind == "max" else math.inf)
     is_nan = build("or", compare("ne", real, real), compare("ne", imaginary, imaginary))
     first = along(select(is_nan, worst, real), kind)
@@ -113,13 +128,13 @@ def _extreme_of_complex(x: Tracer, kind: str, axes: tuple[int, ...]) -> Tracer:
     return build("complex", *(select(has_nan, full_like_tracer(part, math.nan), part) for part in found))
 
 
-@api
+@array_function
 def max(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.max`; NaN if any is NaN. Complex numbers are ordered by their real parts, then by the imaginary ones."""
     return _extreme(a, "max", axis, keepdims, initial, where)
 
 
-@api
+@array_function
 def min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.min`; NaN if any is NaN; complex numbers as in `max`."""
     return _extreme(a, "min", axis, keepdims, initial, where)
@@ -128,28 +143,28 @@ def min(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None
 amax, amin = max, min
 
 
-@api
+@array_function
 def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`np.ptp`: the greatest minus the least."""
     x = lift(a)
     return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
 
 
-@api
+@array_function
 def any(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.any`."""
     x = _chosen(as_bool(a), where, False)
     return _reduce(x, "or", normalize_axes(axis, x.ndim), keepdims)
 
 
-@api
+@array_function
 def all(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.all`."""
     x = _chosen(as_bool(a), where, True)
     return _reduce(x, "and", normalize_axes(axis, x.ndim), keepdims)
 
 
-@api
+@array_function
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """`np.count_nonzero`."""
     return sum(as_bool(a), axis, keepdims=keepdims)
@@ -173,13 +188,13 @@ def _arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
     return _keep(y, x, axes, keepdims)
 
 
-@api
+@array_function
 def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """`np.argmax`: the index of the first greatest element, int64."""
     return _arg(a, "argmax", axis, keepdims)
 
 
-@api
+@array_function
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """`np.argmin`: the index of the first least element, int64."""
     return _arg(a, "argmin", axis, keepdims)
@@ -208,7 +223,7 @@ def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **prop
     return _keep(build(op, x, dims=axes, **props), x, axes, keepdims)
 
 
-@api
+@array_function
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
     """`np.mean`; of integers in float64, of no elements NaN."""
     x = _as_float(a, dtype)
@@ -226,7 +241,7 @@ def _mean_where(x: Tracer, mask: Tracer, axis: Any, keepdims: bool, less: float 
     return sum(x, axis, keepdims=keepdims, where=mask) / count
 
 
-@api
+@array_function
 def var(
     a: Any,
     axis: Any = None,
@@ -246,8 +261,11 @@ def var(
     x = _as_float(a, dtype)
     less = ddof if correction is None else correction
     if is_complex_dtype(x.dtype):  # a squared distance is that of both parts
-        means = (None, None) if mean is None else parts(lift_as(mean, x.dtype))
-        re, im = (var(p, axis, ddof=less, keepdims=keepdims, where=where, mean=m) for p, m in zip(parts(x), means, strict=True))
+        means = (None, None) if mean is None else complex_parts(lift_as(mean, x.dtype))
+        re, im = (
+            var(p, axis, ddof=less, keepdims=keepdims, where=where, mean=m)
+            for p, m in zip(complex_parts(x), means, strict=True)
+        )
         return re + im
     axes = normalize_axes(axis, x.ndim)
     center = None if mean is None else lift_as(mean, x.dtype)
@@ -262,7 +280,7 @@ def var(
     return sum(off * off, axis, keepdims=keepdims) / builtins.max(count - less, 0.0)
 
 
-@api
+@array_function
 def std(
     a: Any,
     axis: Any = None,
@@ -279,7 +297,7 @@ def std(
     return build("sqrt", spread)
 
 
-@api
+@array_function
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """`np.average`; with `returned` also the sum of the weights, in the shape of the result."""
     x = lift(a)
@@ -326,7 +344,7 @@ def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
 
     ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
     ignoring.__doc__ = f"`np.{ignoring.__name__}`: of what is not NaN."
-    return api(ignoring)
+    return array_function(ignoring)
 
 
 nansum, nanprod, nanmean, nanvar, nanstd = map(_ignoring_nan, (sum, prod, mean, var, std))
@@ -341,13 +359,13 @@ def _nan_extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, whe
     return select(nothing, full_like_tracer(y, math.nan), y)
 
 
-@api
+@array_function
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.nanmax`: the greatest of what is not NaN."""
     return _nan_extreme(a, "max", axis, keepdims, initial, where)
 
 
-@api
+@array_function
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
     """`np.nanmin`: the least of what is not NaN."""
     return _nan_extreme(a, "min", axis, keepdims, initial, where)
@@ -361,25 +379,25 @@ def _nan_arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
     return select(all(compare("ne", x, x), axis, keepdims=keepdims), full_like_tracer(y, -1), y)
 
 
-@api
+@array_function
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """`np.nanargmax`: the index of the first greatest of what is not NaN; -1 where all are NaN, as in jax."""
     return _nan_arg(a, "argmax", axis, keepdims)
 
 
-@api
+@array_function
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """`np.nanargmin`: the index of the first least of what is not NaN; -1 where all are NaN, as in jax."""
     return _nan_arg(a, "argmin", axis, keepdims)
 
 
-@api
+@array_function
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """`np.allclose`."""
     return all(isclose(lift(a), lift(b), rtol, atol, equal_nan))
 
 
-@api
+@array_function
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """`np.array_equal`: one shape and equal elements; with `equal_nan` NaN equals NaN."""
     x, y = lift(a1), lift(a2)
@@ -389,7 +407,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return all(same | ((x != x) & (y != y)) if equal_nan else same)
 
 
-@api
+@array_function
 def array_equiv(a1: Any, a2: Any) -> Any:
     """`np.array_equiv`: equal elements after broadcasting."""
     x, y = lift(a1), lift(a2)

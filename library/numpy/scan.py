@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer
-from ...frontend.trace.promotion import BOOL
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
+from ...api import (
+    BOOL,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_tracer,
+    build,
+    lift,
+    lift_as,
+    normalize_axis,
+    reshape_tracer,
+)
 from .join import concatenate
 from .reduce import accumulated, without_nan
 
@@ -24,7 +30,7 @@ def _scan(x: Tracer, kind: str, axis: int | None, reverse: bool) -> Tracer:
     return build("scan", x, kind=kind, dim=normalize_axis(axis, x.ndim), direction=direction, bound="inclusive")
 
 
-@api
+@array_function
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool = False) -> Any:
     """`np.cumsum`: the sums of the elements up to each one; bools and int32 are summed in int64.
 
@@ -42,14 +48,14 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool 
     return _scan(x, "max" if x.dtype == BOOL else "add", axis, reverse)
 
 
-@api
+@array_function
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, *, reverse: bool = False) -> Any:
     """`np.cumprod`; its derivative is right where elements are 0, too."""
     x = accumulated(lift(a), dtype)
     return _scan(x, "min" if x.dtype == BOOL else "mul", axis, reverse)
 
 
-@api
+@array_function
 def cummax(a: Any, axis: int | None = None, *, reverse: bool = False) -> Any:
     """`np.maximum.accumulate`: the greatest of the elements up to each one; NaN from the first NaN on.
 
@@ -60,19 +66,19 @@ def cummax(a: Any, axis: int | None = None, *, reverse: bool = False) -> Any:
     return _scan(lift(a), "max", axis, reverse)
 
 
-@api
+@array_function
 def cummin(a: Any, axis: int | None = None, *, reverse: bool = False) -> Any:
     """`np.minimum.accumulate`: the least of the elements up to each one; NaN from the first NaN on."""
     return _scan(lift(a), "min", axis, reverse)
 
 
-@api
+@array_function
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """`np.nancumsum`: NaN counts as 0."""
     return cumsum(without_nan(a, 0), axis, dtype)
 
 
-@api
+@array_function
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """`np.nancumprod`: NaN counts as 1."""
     return cumprod(without_nan(a, 1), axis, dtype)
@@ -92,13 +98,13 @@ def _cumulative(scan: Callable[..., Any], start: int, x: Any, axis: int | None, 
     return concatenate([broadcast_tracer(lift_as(start, y.dtype), first), y], axis)
 
 
-@api
+@array_function
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """`np.cumulative_sum`: as `cumsum`, with the empty sum in front if asked for."""
     return _cumulative(cumsum, 0, x, axis, dtype, include_initial)
 
 
-@api
+@array_function
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """`np.cumulative_prod`: as `cumprod`, with the empty product in front if asked for."""
     return _cumulative(cumprod, 1, x, axis, dtype, include_initial)

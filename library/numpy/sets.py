@@ -7,20 +7,25 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    BOOL,
+    INT64,
+    ShapeError,
+    Tracer,
+    array_function,
     broadcast_tracer,
+    build,
+    compare,
+    full_like_tracer,
+    lift,
+    lift_as,
     normalize_axis,
     reshape_tracer,
+    select,
     slice_axis,
     static_int,
     transpose_tracer,
 )
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import BOOL, INT64
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
 from .create import full, iota
 from .delegated import of_open_size
 from .index import take
@@ -69,7 +74,7 @@ def unique(
     return _unique(ar, flags, axis, equal_nan, static_int(size, "size"), fill_value)
 
 
-@api
+@array_function
 def _unique(ar: Any, flags: tuple[bool, bool, bool], axis: int | None, equal_nan: bool, size: int, fill_value: Any) -> Any:
     return_index, return_inverse, return_counts = flags
     x = lift(ar)
@@ -135,7 +140,7 @@ def _chosen(values: Any, mask: Any, size: int, fill: Any, *others: Any) -> list[
     return [kept, *(where(is_there, take(x, at), x.shape[0]) for x in others)]
 
 
-@api
+@array_function
 def _difference(ar1: Any, ar2: Any, assume_unique: bool, size: int, fill: Any) -> Any:
     x = ravel(ar1)
     if not x.size or not size:
@@ -164,7 +169,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | No
     return _difference(ar1, ar2, bool(assume_unique), static_int(size, "size"), fill_value)
 
 
-@api
+@array_function
 def _intersection(ar1: Any, ar2: Any, size: int, fill: Any) -> Any:
     xs = [ravel(lift(x)) for x in (ar1, ar2)]
     dtype = concatenate(xs).dtype
@@ -205,7 +210,7 @@ def intersect1d(
     return tuple(found) if return_indices else found[0]
 
 
-@api
+@array_function
 def _one_of_both(ar1: Any, ar2: Any, size: int, fill: Any) -> Any:
     x = concatenate([ravel(ar1), ravel(ar2)])
     if not x.size or not size:

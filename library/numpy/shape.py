@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_shapes,
     broadcast_tracer,
+    lift,
     nonnegative,
     normalize_axes,
     normalize_axis,
@@ -19,9 +22,6 @@ from ...frontend.trace.axes_and_shapes import (
     static_shape,
     transpose_tracer,
 )
-from ...frontend.trace.elementwise import broadcast_shapes
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import lift
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "expand_dims", "matrix_transpose",
@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@api
+@array_function
 def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:
     """`np.reshape`; one size may be -1. With order "F" the first index counts fastest, on both sides."""
     x = lift(a)
@@ -51,13 +51,13 @@ def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:
     return transpose(reshape_tracer(transpose(x), sizes[::-1])) if order == "F" else reshape_tracer(x, sizes)
 
 
-@api
+@array_function
 def ravel(a: Any, order: str = "C") -> Any:
     """`np.ravel`: all elements in one dim."""
     return reshape(a, -1, order=order)
 
 
-@api
+@array_function
 def transpose(a: Any, axes: Any = None) -> Any:
     """`np.transpose`; without `axes` the order of all dims is reversed."""
     x = lift(a)
@@ -72,7 +72,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 permute_dims = transpose
 
 
-@api
+@array_function
 def matrix_transpose(x: Any, /) -> Any:
     """`np.matrix_transpose`: the last two dims exchanged."""
     x = lift(x)
@@ -81,7 +81,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
-@api
+@array_function
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """`np.swapaxes`."""
     x = lift(a)
@@ -91,7 +91,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return transpose_tracer(x, perm)
 
 
-@api
+@array_function
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """`np.moveaxis`."""
     x = lift(a)
@@ -105,7 +105,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose_tracer(x, perm)
 
 
-@api
+@array_function
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """`np.rollaxis`."""
     x = lift(a)
@@ -114,7 +114,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return moveaxis(x, source, target - 1 if target > source else target)
 
 
-@api
+@array_function
 def expand_dims(a: Any, axis: Any) -> Any:
     """`np.expand_dims`: new dims of size 1 at the places `axis` of the result."""
     x = lift(a)
@@ -124,7 +124,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return reshape_tracer(x, tuple(1 if k in axes else next(sizes) for k in range(x.ndim + len(axes))))
 
 
-@api
+@array_function
 def squeeze(a: Any, axis: Any = None) -> Any:
     """`np.squeeze`: without the dims of size 1, or the given ones."""
     x = lift(a)
@@ -135,13 +135,13 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return reshape_tracer(x, tuple(n for k, n in enumerate(x.shape) if k not in axes))
 
 
-@api
+@array_function
 def broadcast_to(array: Any, shape: Any) -> Any:
     """`np.broadcast_to`."""
     return broadcast_tracer(lift(array), nonnegative(static_shape(shape)))
 
 
-@api
+@array_function
 def broadcast_arrays(*args: Any) -> Any:
     """`np.broadcast_arrays`."""
     xs = [lift(a) for a in args]
@@ -183,7 +183,7 @@ def _at_least(n: int) -> Any:
 
     function.__name__ = f"atleast_{n}d"
     function.__doc__ = f"`np.atleast_{n}d`."
-    return api(function)
+    return array_function(function)
 
 
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)

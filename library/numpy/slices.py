@@ -7,10 +7,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ...errors import ShapeError
-from ...frontend.functions.batching import vmap
-from ...frontend.trace.axes_and_shapes import normalize_axis
-from ...frontend.trace.elementwise import broadcast_shapes
+from ...api import ShapeError, broadcast_shapes, normalize_axis, vmap
 from .shape import broadcast_to, moveaxis, ndim, shape
 
 __all__ = ["apply_along_axis", "vectorize"]

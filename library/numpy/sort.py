@@ -12,25 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size, require_at_least
-from ...errors import DTypeError, ShapeError
-from ...frontend.run.eager import api
-from ...frontend.trace.axes_and_shapes import (
+from ...api import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    DTypeError,
+    ShapeError,
+    Size,
+    Tracer,
+    array_function,
     broadcast_tracer,
+    build,
+    compare,
+    complex_parts,
+    concrete_array,
+    config,
+    full_like_tracer,
+    is_complex_dtype,
+    is_integer_dtype,
+    is_traced,
+    lift,
+    lift_as,
+    lift_float,
+    narrowed,
     normalize_axes,
     normalize_axis,
+    require_at_least,
     reshape_tracer,
+    result_type,
     reverse_tracer,
+    select,
+    several,
     slice_axis,
     static_int,
     transpose_tracer,
 )
-from ...frontend.trace.complex_formulas import parts
-from ...frontend.trace.config import config
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, concrete_array, is_traced, lift, lift_as, lift_float, several
 from .create import full, linspace
 from .index import take_along_axis
 from .reduce import any as any_of
@@ -70,7 +86,7 @@ def sort_together(keys: Sequence[Tracer], others: Sequence[Tracer], axis: int) -
     return [transpose_tracer(x, back) for x in found]
 
 
-@api
+@array_function
 def sort(
     a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None, descending: bool = False
 ) -> Any:
@@ -99,20 +115,20 @@ def _keys(x: Tracer) -> list[Tracer]:
     """What numbers are sorted by: themselves; complex ones by which parts are NaN, as in NumPy, then by the parts."""
     if not is_complex_dtype(x.dtype):
         return [x]
-    real, imaginary = parts(x)
+    real, imaginary = complex_parts(x)
     weights = (lift_as(compare("ne", part, part), np.dtype(np.int8)) for part in (real, imaginary))
     of_real, of_imaginary = weights
     return [of_real + of_real + of_imaginary, real, imaginary]
 
 
-@api
+@array_function
 def sort_complex(a: Any, /) -> Any:
     """`np.sort_complex`: numbers as complex ones, sorted along the last axis by real, then by imaginary parts."""
     x = sort(lift(a))
     return x if is_complex_dtype(x.dtype) else lift_as(x, np.result_type(x.dtype, np.complex64))
 
 
-@api
+@array_function
 def argsort(
     a: Any, axis: int | None = -1, kind: str | None = None, *, stable: bool | None = None, descending: bool = False
 ) -> Any:
@@ -133,7 +149,7 @@ def argsort(
     return transpose_tracer(places, back)
 
 
-@api
+@array_function
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """`np.lexsort`: the indices that sort by several keys, of which the last one decides, int64.
 
@@ -148,7 +164,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return transpose_tracer(lift_as(build("argsort", *(x for x, _ in rows)), INT64), rows[0][1])
 
 
-@api
+@array_function
 def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> Any:
     """`np.partition`: element `kth` where it is when sorted, no greater ones before it. The others are sorted, too.
 
@@ -159,7 +175,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     return sort(_checked(lift(a), kth, axis, kind), axis)
 
 
-@api
+@array_function
 def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str = "introselect") -> Any:
     """`np.argpartition`: the indices of `partition`, int64."""
     return argsort(_checked(lift(a), kth, axis, kind), axis)
@@ -177,7 +193,7 @@ def _checked(x: Tracer, kth: int | Sequence[int], axis: int | None, kind: str) -
     return x
 
 
-@api
+@array_function
 def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
     """The `k` greatest elements along an axis, in descending order, and their indices, int64.
 
@@ -311,7 +327,7 @@ def _of_shares(name: str, doc: str, skips_nan: bool, unit: float = 1) -> Callabl
         return _quantile(a, q, axis, method, keepdims, skips_nan, unit, weights=weights)
 
     function.__name__, function.__qualname__, function.__doc__ = name, name, doc
-    return api(function)
+    return array_function(function)
 
 
 quantile = _of_shares(
@@ -332,13 +348,13 @@ nanquantile = _of_shares("nanquantile", "`np.nanquantile`: of what is not NaN.",
 nanpercentile = _of_shares("nanpercentile", "`np.nanpercentile`: of what is not NaN.", skips_nan=True, unit=100)
 
 
-@api
+@array_function
 def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """`np.median`: the mean of the two elements in the middle, or the one; NaN where an element is."""
     return _quantile(a, 0.5, axis, _MEAN, keepdims, False)
 
 
-@api
+@array_function
 def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """`np.nanmedian`: of what is not NaN."""
     return _quantile(a, 0.5, axis, _MEAN, keepdims, True)
@@ -382,7 +398,7 @@ def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
     return count
 
 
-@api
+@array_function
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """`np.searchsorted`: where elements of `v` go into sorted `a`, int64.
 
@@ -401,7 +417,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     return _places(lift_as(x, dtype), lift_as(v, dtype), side)
 
 
-@api
+@array_function
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """`np.digitize`: the number of the bin that each element is in; bins ascend or descend."""
     edges, side = lift(bins), "left" if right else "right"
@@ -413,7 +429,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return select(broadcast_tracer(ascends, up.shape), up, down)
 
 
-@api
+@array_function
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
 ) -> Any:
@@ -436,7 +452,7 @@ def isin(
 # Counts
 
 
-@api
+@array_function
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """`np.bincount`: how often each integer occurs, or the sum of its weights.
 
@@ -464,7 +480,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     return build("scatter", full((length,), 0, each.dtype), each, places, kind="add", at=(0,))
 
 
-@api
+@array_function
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given; weights change nothing."""
     if isinstance(bins, str):  # as many as a rule says of the elements
@@ -488,7 +504,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return lift_as(linspace(select(alike, low - half, low), select(alike, high + half, high), bins + 1), wanted)
 
 
-@api
+@array_function
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None) -> tuple[Any, Any]:
     """`np.histogram`: how many elements are in each bin, the last one with its end, and the edges of the bins."""
     edges = histogram_bin_edges(a, bins, range)

@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.run.eager import api
-from ...frontend.run.ufunc_keywords import changing
-from ...frontend.trace.array_functions import arrays
-from ...frontend.trace.axes_and_shapes import reshape_tracer
-from ...frontend.trace.tracing import lift
+from ...api import array_function, arrays, changing, lift, reshape_tracer
 from . import at as lnp_at
 from . import reduce as lnp_reduce
 from . import scan as lnp_scan
@@ -70,7 +66,7 @@ def _outer(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(reshape_tracer(x, (*x.shape, *(1,) * y.ndim)), y)
 
     outer.__name__, outer.__doc__ = f"{name}_outer", f"`np.{name}.outer`, of shape `a.shape + b.shape`."
-    return api(outer)
+    return array_function(outer)
 
 
 def _at(update: str, name: str) -> Callable[..., Any]:
@@ -78,4 +74,4 @@ def _at(update: str, name: str) -> Callable[..., Any]:
         return getattr(lnp_at.At(lift(a))[indices], update)(b)
 
     at.__name__, at.__doc__ = f"{name}_at", f"`np.{name}.at`, or with `inplace=False` the changed array."
-    return changing(api(at))
+    return changing(array_function(at))

@@ -14,16 +14,35 @@ from typing import Any
 
 import numpy as np
 
+from ...api import (
+    INT32,
+    INT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
+    as_array,
+    bitcast,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    creation,
+    filled,
+    full_like_tracer,
+    is_at_least,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    nonnegative,
+    operand,
+    reshape_tracer,
+    select,
+    slice_axis,
+    static_shape,
+)
 from ...compat.jax.keys import KeyArray, takes_keys
-from ...dialects.sizes.polynomial import is_at_least
-from ...errors import DTypeError, ShapeError
-from ...frontend.run.eager import api, creation
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, filled, nonnegative, reshape_tracer, slice_axis, static_shape
-from ...frontend.trace.elementwise import bitcast, broadcast_shapes, compare, full_like_tracer, select
-from ...frontend.trace.promotion import INT32, INT64, canonical, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, operand
-from ...runtime.array import as_array
 from ..numpy.create import iota
 from ..numpy.join import stack
 from ..numpy.logic import clip
@@ -38,7 +57,7 @@ UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
 # Threefry
 
 
-@api
+@array_function
 def threefry2x32(key: Any, x0: Any, x1: Any) -> Any:
     """Two blocks of uint32 enciphered by a key of two uint32: 20 rounds, as Random123 has it."""
     return encipher(_words(key), lift_as(x0, UINT32), lift_as(x1, UINT32))
@@ -120,7 +139,7 @@ def _check_impl(impl: Any) -> None:
         raise ValueError(f"keys are those of 'threefry2x32', got impl={impl!r}: jax's others depend on its device")
 
 
-@api
+@array_function
 def _seeded(seed: Any) -> Tracer:
     seed = lift(seed)
     if seed.ndim or not is_integer_dtype(seed.dtype):
@@ -160,7 +179,7 @@ def clone(key: Any) -> Any:
 
 def _of_key(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function from a key to others, of the kind that it is given."""
-    return takes_keys(api(function), gives_keys=True)
+    return takes_keys(array_function(function), gives_keys=True)
 
 
 def key_impl(keys: Any) -> str:

@@ -8,12 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, normalize_axis, reshape_tracer, slice_axis, static_shape
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import FLOAT64, INT32, INT64, canonical
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as, operand
+from ...api import (
+    FLOAT64,
+    INT32,
+    INT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    full_like_tracer,
+    lift,
+    lift_as,
+    normalize_axis,
+    operand,
+    reshape_tracer,
+    select,
+    slice_axis,
+    static_shape,
+)
 from ..numpy.bits import nextafter
 from ..numpy.create import iota
 from ..numpy.index import take

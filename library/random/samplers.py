@@ -12,18 +12,29 @@ from typing import Any
 
 import numpy as np
 
+from ...api import (
+    DTypeError,
+    ShapeError,
+    Tracer,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    looped,
+    reshape_tracer,
+    scan,
+    select,
+    static_int,
+    static_shape,
+    vmap,
+    while_loop,
+    with_slopes,
+)
 from ...compat.jax.keys import takes_keys
-from ...errors import DTypeError, ShapeError
-from ...frontend.functions.batching import vmap
-from ...frontend.functions.conditional import while_loop
-from ...frontend.functions.control import scan
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.looped import looped
-from ...frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, static_int, static_shape
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.promotion import canonical, is_integer_dtype
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
 from ..nn.namespace import softmax
 from ..numpy.contract import matvec
 from ..numpy.create import diagonal

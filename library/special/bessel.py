@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace.axes_and_shapes import static_int
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build
+from ...api import Tracer, build, compare, full_like_tracer, operation, select, static_int, with_slopes
 from ..numpy.join import stack
 from ..numpy.math import sign_factor
 from .parts import as_float, chebyshev

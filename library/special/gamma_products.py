@@ -11,12 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...frontend.functions.autodiff import jvp
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift
+from ...api import Tracer, build, compare, full_like_tracer, jvp, lift, operation, select, with_slopes
 from ..numpy.ufuncs import floor
 from .gammas import LARGE, STIRLING, betaln, digamma, gammaln_near_zeros, gammasgn, is_large, log_gamma_ratio, zeta
 from .parts import as_float, floats, polynomial

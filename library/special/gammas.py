@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.autodiff import jvp
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift
-from ...runtime.array import as_array
+from ...api import Tracer, as_array, build, compare, full_like_tracer, jvp, lift, operation, select, with_slopes
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
 from .parts import as_float, chebyshev, floats, polynomial

@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.autodiff import jvp
-from ...frontend.functions.conditional import while_loop
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.looped import looped
-from ...frontend.trace.axes_and_shapes import broadcast_tracer
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift, lift_as
+from ...api import (
+    Tracer,
+    broadcast_tracer,
+    build,
+    compare,
+    full_like_tracer,
+    jvp,
+    lift,
+    lift_as,
+    looped,
+    select,
+    while_loop,
+    with_slopes,
+)
 from ..numpy.reduce import any as any_of
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
 from .parts import float_operands, floats, log1p_less, polynomial

@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build
+from ...api import Tracer, build, compare, full_like_tracer, operation, select, with_slopes
 from ..numpy.math import sign_factor
 from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 

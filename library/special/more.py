@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.control import fori_loop
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import api, operation
-from ...frontend.run.jit import jit
-from ...frontend.trace.axes_and_shapes import static_int
-from ...frontend.trace.promotion import result_type
-from ...frontend.trace.tracing import build, lift, lift_as, token
+from ...api import array_function, build, fori_loop, jit, lift, lift_as, operation, result_type, static_int, token, with_slopes
 from ..numpy import namespace as lnp
 from .gamma_products import beta, gamma_size, poch
 from .gammas import STIRLING, digamma, gammaln, gammasgn
@@ -248,7 +242,7 @@ def _loggamma(z: Any) -> Any:
     return lnp.where(up, y, lnp.conj(y))
 
 
-@api
+@array_function
 def loggamma(x: Any) -> Any:
     """The principal branch of the logarithm of the gamma function, of real and complex numbers.
 
@@ -306,7 +300,7 @@ def _wofz(z: Any) -> Any:
 _wofz_with_slope = with_slopes(_wofz, lambda y, z: 2j / math.sqrt(math.pi) - 2.0 * z * y)
 
 
-@api
+@array_function
 def wofz(z: Any) -> Any:
     """The Faddeeva function `exp(-z**2) * erfc(-1j * z)` of complex numbers.
 

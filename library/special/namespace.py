@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.functions.custom import with_slopes
-from ...frontend.run.eager import operation
-from ...frontend.trace.elementwise import compare, full_like_tracer, select
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build
+from ...api import Tracer, build, compare, full_like_tracer, operation, select, with_slopes
 from ..nn.namespace import erf, log_softmax, logsumexp, sigmoid, softmax
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.math import sign_factor

@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.trace.axes_and_shapes import broadcast_tracer
-from ...frontend.trace.elementwise import broadcast_shapes, compare, full_like_tracer, prepare, select
-from ...frontend.trace.promotion import result_type
-from ...frontend.trace.tracer import Tracer
-from ...frontend.trace.tracing import build, lift_operands, token
+from ...api import (
+    Tracer,
+    broadcast_shapes,
+    broadcast_tracer,
+    build,
+    compare,
+    full_like_tracer,
+    lift_operands,
+    prepare,
+    result_type,
+    select,
+    token,
+)
 
 EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
 """`expm1(z) / z` in z, enough up to 1 with three derivatives."""

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ...api import ShapeError, pytree
+from ...api import jit as compiled
 from ...compat.jax.tree_util import keystr, leaves_with_path
-from ...errors import ShapeError
-from ...frontend.run.jit import jit as compiled
-from ...frontend.trace import pytree
 from ...library.random import namespace as random
 from .prefetch import prefetched
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
-from ...frontend.trace.promotion import is_inexact_dtype
+from ...api import DTypeError, ShapeError, is_inexact_dtype
 from ...library.nn import initializers as nn_initializers
 from ...library.numpy import namespace as lnp
 from ...library.random import namespace as random

@@ -10,11 +10,8 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
+from ...api import TensorSpec, Tracer, pytree, trainable
 from ...compat.jax.tree_util import keystr, leaves_with_path
-from ...frontend.functions.autodiff import trainable
-from ...frontend.trace import pytree
-from ...frontend.trace.program import TensorSpec
-from ...frontend.trace.tracer import Tracer
 from .text import tree_text
 
 Self = TypeVar("Self", bound="Module")

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...frontend.functions.conditional import cond
-from ...frontend.trace import pytree
+from ...api import cond, pytree
 from ...library.numpy import namespace as lnp
 from .schedules import Schedule
 from .transformation import (

@@ -15,12 +15,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ShapeError
-from ...frontend.functions.autodiff import trainable
-from ...frontend.trace import pytree
-from ...frontend.trace.program import Aval, TracedFunction, abstract, call_function, is_staging, staging, trace_function
-from ...frontend.trace.promotion import is_complex_dtype
-from ...frontend.trace.tracer import Tracer
+from ...api import (
+    Aval,
+    ShapeError,
+    TracedFunction,
+    Tracer,
+    abstract,
+    call_function,
+    is_complex_dtype,
+    is_staging,
+    pytree,
+    staging,
+    trace_function,
+    trainable,
+)
 from ...library.numpy import namespace as lnp
 
 Tree = Any

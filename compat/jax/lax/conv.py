@@ -8,20 +8,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....dialects.graph.convolution import dilated
-from ....errors import DTypeError, ShapeError
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import (
+from ....api import (
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
     broadcast_tracer,
+    build,
+    canonical,
+    dilated_size,
+    lift,
+    lift_as,
     reshape_tracer,
+    result_type,
     reverse_tracer,
     static_int,
     static_shape,
+    token,
     transpose_tracer,
 )
-from ....frontend.trace.promotion import canonical, result_type
-from ....frontend.trace.tracer import Tracer
-from ....frontend.trace.tracing import build, lift, lift_as, token
 from ....library.numpy.contract import contract
 
 __all__ = [
@@ -119,7 +124,7 @@ def _row(values: Any, n: int, what: str) -> tuple[int, ...]:
     return row
 
 
-@api
+@array_function
 def conv_general_dilated(
     lhs: Any,
     rhs: Any,
@@ -158,7 +163,7 @@ def conv_general_dilated(
     holes, dilation = _row(lhs_dilation, n, "lhs_dilation"), _row(rhs_dilation, n, "rhs_dilation")
     if isinstance(padding, str) and holes != (1,) * n:
         raise ShapeError("padding in words is not defined for dilated images: give pairs, or use conv_transpose")
-    windows = [dilated(w.shape[d], by) for d, by in zip(dn.rhs_spec[2:], dilation, strict=True)]
+    windows = [dilated_size(w.shape[d], by) for d, by in zip(dn.rhs_spec[2:], dilation, strict=True)]
     pads = padtype_to_pads([x.shape[d] for d in dn.lhs_spec[2:]], windows, strides, padding)
     groups, batches = static_int(feature_group_count, "feature_group_count"), static_int(batch_group_count, "batch_group_count")
     if batches != 1:
@@ -224,7 +229,7 @@ def conv_with_general_padding(
     return conv_general_dilated(*given, preferred_element_type=preferred_element_type)
 
 
-@api
+@array_function
 def conv_transpose(
     lhs: Any,
     rhs: Any,
@@ -255,7 +260,7 @@ def conv_transpose(
         dimension_numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
     dn = conv_dimension_numbers(x.shape, w.shape, dimension_numbers)
     steps, dilation = _row(strides, n, "strides"), _row(rhs_dilation, n, "rhs_dilation")
-    windows = [dilated(w.shape[d], by) for d, by in zip(dn.rhs_spec[2:], dilation, strict=True)]
+    windows = [dilated_size(w.shape[d], by) for d, by in zip(dn.rhs_spec[2:], dilation, strict=True)]
     if isinstance(padding, str):
         padding = [_transposed_padding(k, s, padding.upper()) for k, s in zip(windows, steps, strict=True)]
     if transpose_kernel:
@@ -276,7 +281,7 @@ def _transposed_padding(window: int, stride: int, word: str) -> tuple[int, int]:
     return low, total - low
 
 
-@api
+@array_function
 def conv_general_dilated_patches(
     lhs: Any,
     filter_shape: Any,
@@ -311,7 +316,7 @@ def conv_general_dilated_patches(
     )
 
 
-@api
+@array_function
 def conv_general_dilated_local(
     lhs: Any,
     rhs: Any,

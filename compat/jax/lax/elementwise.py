@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import DTypeError, ShapeError
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import broadcast_tracer, static_int
-from ....frontend.trace.elementwise import compare
-from ....frontend.trace.elementwise import select as select_of
-from ....frontend.trace.promotion import canonical, result_type
-from ....frontend.trace.tracing import build, lift, lift_as, token
+from ....api import (
+    DTypeError,
+    ShapeError,
+    array_function,
+    broadcast_tracer,
+    build,
+    canonical,
+    compare,
+    lift,
+    lift_as,
+    result_type,
+    static_int,
+    token,
+)
+from ....api import select as select_of
 from ....library.numpy import bits as lnp_bits
 from ....library.numpy import namespace as lnp
 from ....library.numpy.math import power as pow
@@ -25,7 +33,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@api
+@array_function
 def complex(x: Any, y: Any) -> Any:
     """`jax.lax.complex`: complex numbers of their real and imaginary parts, broadcast."""
     x, y = lift(x), lift(y)
@@ -34,7 +42,7 @@ def complex(x: Any, y: Any) -> Any:
     return build("complex", *(broadcast_tracer(lift_as(part, dtype), shape) for part in (x, y)))
 
 
-@api
+@array_function
 def div(x: Any, y: Any) -> Any:
     """`x / y`; of integers the quotient toward zero."""
     a, b = lift(x), lift(y)
@@ -60,7 +68,7 @@ class Precision(enum.Enum):
     HIGHEST = 2
 
 
-@api
+@array_function
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """The nearest integers, as floats; halfway between two the one further from zero, or the even one.
 
@@ -77,7 +85,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
     return lnp.where(lnp.absolute(x - whole) >= 0.5, whole + lnp.copysign(1.0, x), whole)
 
 
-@api
+@array_function
 def population_count(x: Any) -> Any:
     """How many bits of an integer are set, in its dtype; those of a negative one in two's complement."""
     x = lift(x)
@@ -87,7 +95,7 @@ def population_count(x: Any) -> Any:
     return lift_as(lnp.bitwise_count(lnp_bits.bitcast(x, unsigned)), x.dtype)
 
 
-@api
+@array_function
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
     """The bits of an integer shifted right; the highest one, of an unsigned integer too, fills what becomes free."""
     x = lift(x)
@@ -97,13 +105,13 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
     return lnp_bits.bitcast(lnp.right_shift(lnp_bits.bitcast(x, signed), lift_as(y, signed)), x.dtype)
 
 
-@api
+@array_function
 def clz(x: Any) -> Any:
     """How many bits of an integer are 0 before the first one that is set."""
     return build("clz", lift(x))
 
 
-@api
+@array_function
 def mulhi(x: Any, y: Any) -> Any:
     """The upper half of the product of two integers: that of their width that `x * y` leaves out."""
     dtype = lnp.result_type(x, y)
@@ -130,13 +138,13 @@ def optimization_barrier(operand: Any) -> Any:
     return operand
 
 
-@api
+@array_function
 def rsqrt(x: Any, accuracy: Any = None) -> Any:
     """`1 / sqrt(x)`, whatever `accuracy` is asked for."""
     return build("rsqrt", lift(x))
 
 
-@api
+@array_function
 def reciprocal(x: Any) -> Any:
     """`1 / x`."""
     return lnp.reciprocal(x)
@@ -147,7 +155,7 @@ def integer_pow(x: Any, y: int) -> Any:
     return pow(x, static_int(y, "y"))
 
 
-@api
+@array_function
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """The bits of `operand` as another dtype.
 
@@ -175,7 +183,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return lnp_bits.view(lift_as(lnp.sum(shifted, -1), whole), wanted)
 
 
-@api
+@array_function
 def shift_right_logical(x: Any, y: Any) -> Any:
     """`x >> y` with zeros from the left."""
     a, b = lift(x), lift(y)
@@ -183,7 +191,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     return lnp_bits.bitcast(lnp.right_shift(lnp_bits.bitcast(a, unsigned), lnp_bits.bitcast(b, unsigned)), a.dtype)
 
 
-@api
+@array_function
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """`operand` rounded to floats of fewer bits, to nearest even: infinite where too large, a zero where too small.
 
@@ -221,13 +229,13 @@ def dtype(x: Any) -> np.dtype[Any]:
     return lnp.result_type(x)
 
 
-@api
+@array_function
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """`operand` in another dtype."""
     return lift_as(operand, canonical(new_dtype))
 
 
-@api
+@array_function
 def clamp(min: Any, x: Any, max: Any) -> Any:
     """`x` limited to `[min, max]`, whose slope at a limit is that of the limit."""
     x = lift(x)
@@ -236,13 +244,13 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     return select_of(compare("gt", y, high), high, y)
 
 
-@api
+@array_function
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """`on_true` where `pred` holds, else `on_false`."""
     return lnp.where(pred, on_true, on_false)
 
 
-@api
+@array_function
 def select_n(which: Any, *cases: Any) -> Any:
     """At each place the element of the case that a bool or an integer names; the nearest if there is none."""
     which = lift(which)

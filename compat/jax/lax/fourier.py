@@ -6,10 +6,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from ....errors import ShapeError
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import static_shape
-from ....frontend.trace.tracing import lift
+from ....api import ShapeError, array_function, lift, static_shape
 from ....library import fft as transforms
 
 __all__ = ["FftType", "fft"]
@@ -24,7 +21,7 @@ class FftType(enum.IntEnum):
 _OF_KIND = dict(zip(FftType, (transforms.fftn, transforms.ifftn, transforms.rfftn, transforms.irfftn), strict=True))
 
 
-@api
+@array_function
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """`jax.lax.fft`: the transform of a kind, of the last dims, whose lengths are given; of `IRFFT` those of the result.
 

@@ -11,14 +11,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....errors import DTypeError, ShapeError
-from ....frontend.functions.control import fori_loop
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import broadcast_tracer, reshape_tracer, slice_axis, static_shape, transpose_tracer
-from ....frontend.trace.elementwise import compare, full_like_tracer, select
-from ....frontend.trace.promotion import INT64, is_integer_dtype
-from ....frontend.trace.tracer import Tracer
-from ....frontend.trace.tracing import build, lift, lift_as
+from ....api import (
+    INT64,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    array_function,
+    broadcast_tracer,
+    build,
+    compare,
+    fori_loop,
+    full_like_tracer,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    reshape_tracer,
+    select,
+    slice_axis,
+    static_shape,
+    transpose_tracer,
+)
 from ....library.numpy.at import dynamic_slice, dynamic_update_slice
 from ....library.numpy.logic import where
 
@@ -170,7 +182,7 @@ def _pairs(what: str, x: Tracer, dims: Sequence[int], of_indices: Sequence[int])
     return list(zip(static_shape(dims), static_shape(of_indices), strict=True))
 
 
-@api
+@array_function
 def gather(
     operand: Any,
     start_indices: Any,
@@ -284,7 +296,7 @@ def _scatter(what: str, kind: str) -> Callable[..., Any]:
     Raises:
         ShapeError: sizes, indices or dimension numbers do not go together.
     """
-    return api(function)
+    return array_function(function)
 
 
 _VERBS = {
@@ -334,7 +346,7 @@ def scatter_apply(
     return fori_loop(0, inside.shape[0], step, x)
 
 
-@api
+@array_function
 def _flat_windows(operand: Any, indices: Any, dn: ScatterDimensionNumbers, shape: Sequence[int], mode: Any) -> Any:
     """The shape of a window's update, its sizes in the operand, the starts of all windows by dim, and which take part."""
     x = lift(operand)

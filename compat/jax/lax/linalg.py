@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....errors import ShapeError
-from ....frontend.functions.control import scan
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import broadcast_tracer, filled, reshape_tracer, slice_axis, static_int
-from ....frontend.trace.promotion import INT32
-from ....frontend.trace.tracing import build, lift, lift_as
+from ....api import (
+    INT32,
+    ShapeError,
+    array_function,
+    broadcast_tracer,
+    build,
+    filled,
+    lift,
+    lift_as,
+    reshape_tracer,
+    scan,
+    slice_axis,
+    static_int,
+)
 from ....library.linalg.factors import adjoint, eigvals, from_triangle, inv, matrices, several, symmetrized, triangular
 from ....library.linalg.factors import eig as eig_of
 from ....library.linalg.factors import eigh as eigh_of
@@ -30,14 +38,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-@api
+@array_function
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """`jax.lax.linalg.cholesky`: the lower factor; NaN where a matrix is not positive definite."""
     a = matrices(x, "cholesky", square=True)
     return build("cholesky", symmetrized(a) if symmetrize_input else from_triangle(a, True))
 
 
-@api
+@array_function
 def triangular_solve(
     a: Any,
     b: Any,
@@ -61,7 +69,7 @@ def triangular_solve(
     )
 
 
-@api
+@array_function
 def lu(x: Any) -> Any:
     """`jax.lax.linalg.lu`: both factors in one array, the row that each row was exchanged with, and their order, int32."""
     a = matrices(x, "lu")
@@ -69,7 +77,7 @@ def lu(x: Any) -> Any:
     return y, pivots, build("permutation", pivots, rows=a.shape[-2])
 
 
-@api
+@array_function
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """`jax.lax.linalg.lu_pivots_to_permutation`: the order of rows that exchanges make, one after the other.
 
@@ -82,13 +90,13 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     return build("permutation", p, rows=n)
 
 
-@api
+@array_function
 def qr(x: Any, *, full_matrices: bool = True) -> Any:
     """`jax.lax.linalg.qr`: `Q, R`, with all columns of `Q` if `full_matrices`."""
     return tuple(qr_of(x, "complete" if full_matrices else "reduced"))
 
 
-@api
+@array_function
 def householder_product(a: Any, taus: Any) -> Any:
     """`jax.lax.linalg.householder_product`: the product of `I - tau v v^H`, `v` a column of `a`, its diagonal 1, 0 above."""
     x, factors = matrices(a, "householder_product"), lift(taus)
@@ -107,7 +115,7 @@ def householder_product(a: Any, taus: Any) -> Any:
     return start - matmul(v, triangular(lift(scaled), lift(right), lower=False, unit=True))
 
 
-@api
+@array_function
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
     """`jax.lax.linalg.ormqr`: the product with the square `Q` of reflectors, as `qr(mode="raw")` gives them, transposed.
 
@@ -124,7 +132,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
     return matmul(q, c) if left else matmul(c, q)
 
 
-@api
+@array_function
 def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True) -> Any:
     """`jax.lax.linalg.eig`: eigenvalues, then the left eigenvectors and the right ones that are asked for, all complex.
 
@@ -142,21 +150,21 @@ def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenve
     return [*found, v] if compute_right_eigenvectors else found
 
 
-@api
+@array_function
 def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True) -> Any:
     """`jax.lax.linalg.eigh`: eigenvectors, then eigenvalues in ascending order; reads the triangle that `lower` says."""
     w, v = eigh_of(x) if symmetrize_input else eigh_of(x, "L" if lower else "U")
     return v, w
 
 
-@api
+@array_function
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """`jax.lax.linalg.svd`: `U, S, Vh`; without `compute_uv` a tuple of `S` alone."""
     found = svd_of(x, full_matrices, compute_uv)
     return tuple(found) if compute_uv else (found,)
 
 
-@api
+@array_function
 def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Any = None) -> Any:
     """`jax.lax.linalg.schur`: `T, Z` of Schur's form, in one list; without the vectors `T` alone."""
     if sort_eig_vals or select_callable is not None:
@@ -165,7 +173,7 @@ def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = F
     return [t, z] if compute_schur_vectors else [t]
 
 
-@api
+@array_function
 def symmetric_product(
     a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
 ) -> Any:
@@ -175,7 +183,7 @@ def symmetric_product(
     return symmetrized(y) if symmetrize_output else y
 
 
-@api
+@array_function
 def qdwh(
     x: Any,
     *,

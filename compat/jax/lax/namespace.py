@@ -9,18 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.sizes.polynomial import Size
-from ....errors import ShapeError
-from ....frontend.functions.autodiff import stop_gradient
-from ....frontend.functions.batching import vmap
-from ....frontend.functions.conditional import cond, switch, while_loop
-from ....frontend.functions.control import fori_loop, scan
-from ....frontend.functions.implicit import custom_linear_solve, custom_root
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import normalize_axis
-from ....frontend.trace.promotion import canonical
-from ....frontend.trace.pytree import flatten
-from ....frontend.trace.tracing import lift, lift_as
+from ....api import (
+    ShapeError,
+    Size,
+    array_function,
+    canonical,
+    cond,
+    custom_linear_solve,
+    custom_root,
+    fori_loop,
+    lift,
+    lift_as,
+    normalize_axis,
+    scan,
+    stop_gradient,
+    switch,
+    tree_flatten,
+    vmap,
+    while_loop,
+)
 from ....library.nn.namespace import erf
 from ....library.nn.namespace import sigmoid as logistic
 from ....library.numpy import namespace as lnp
@@ -109,7 +116,7 @@ def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = N
     return lnp.dot(lhs, rhs, preferred_element_type=preferred_element_type)
 
 
-@api
+@array_function
 def ragged_dot(
     lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None, group_offset: Any = None
 ) -> Any:
@@ -145,13 +152,13 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None, preferred_element_ty
 # Along an axis
 
 
-@api
+@array_function
 def argmax(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
     """The index of the first greatest element along an axis."""
     return lift_as(lnp.argmax(operand, axis), canonical(index_dtype))
 
 
-@api
+@array_function
 def argmin(operand: Any, axis: int, index_dtype: Any = np.int64) -> Any:
     """The index of the first least element along an axis."""
     return lift_as(lnp.argmin(operand, axis), canonical(index_dtype))
@@ -166,7 +173,7 @@ def _cumulative(name: str) -> Callable[..., Any]:
 
     cumulative.__name__ = cumulative.__qualname__ = name
     cumulative.__doc__ = f"`lamina.numpy.{name}` along an axis, in the dtype of the operand."
-    return api(cumulative)
+    return array_function(cumulative)
 
 
 cumsum, cumprod, cummax, cummin = map(_cumulative, ("cumsum", "cumprod", "cummax", "cummin"))
@@ -187,14 +194,14 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
     if batch_size < 1:
         raise ValueError(f"map() batch_size must be at least 1, got {batch_size}")
-    leaves, structure = flatten(xs)
+    leaves, structure = tree_flatten(xs)
     n = lnp.shape(leaves[0])[0] if leaves else 0
     whole = n - n % batch_size
     batches = [lnp.reshape(x[:whole], (whole // batch_size, batch_size, *lnp.shape(x)[1:])) for x in leaves]
-    ys, of_ys = flatten(map(vmap(f), structure.unflatten(batches)))
+    ys, of_ys = tree_flatten(map(vmap(f), structure.unflatten(batches)))
     ys = [lnp.reshape(y, (whole, *lnp.shape(y)[2:])) for y in ys]
     if whole < n:
-        rest = flatten(vmap(f)(structure.unflatten([x[whole:] for x in leaves])))[0]
+        rest = tree_flatten(vmap(f)(structure.unflatten([x[whole:] for x in leaves])))[0]
         ys = [lnp.concatenate([y, r]) for y, r in zip(ys, rest, strict=True)]
     return of_ys.unflatten(ys)
 
@@ -213,7 +220,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         elems: a tree of arrays of one size along the axis.
         reverse: combine from the end.
     """
-    leaves, structure = flatten(elems)
+    leaves, structure = tree_flatten(elems)
     dims = [normalize_axis(axis, lnp.ndim(x)) for x in leaves]
     sizes = {lnp.shape(x)[d] for x, d in zip(leaves, dims, strict=True)}
     if len(sizes) != 1:
@@ -224,7 +231,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         return [x[(builtins.slice(None),) * d + (chosen,)] for x, d in zip(xs, dims, strict=True)]
 
     def combine(xs: Sequence[Any], ys: Sequence[Any]) -> list[Any]:
-        return flatten(fn(structure.unflatten(xs), structure.unflatten(ys)))[0]
+        return tree_flatten(fn(structure.unflatten(xs), structure.unflatten(ys)))[0]
 
     (n,) = sizes
     xs: list[Any] = [lnp.flip(x, d) if reverse else x for x, d in zip(leaves, dims, strict=True)]
@@ -285,7 +292,7 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
 # Order
 
 
-@api
+@array_function
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Elements in ascending order along a dim; of several arrays the first `num_keys` decide, and the others move along.
 
@@ -310,7 +317,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return sort((keys, values), dimension, is_stable)
 
 
-@api
+@array_function
 def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     """The `k` greatest elements along an axis, the greatest first, and their indices, as int32."""
     values, indices = lnp_top_k(lnp.moveaxis(operand, axis, -1), k)
@@ -329,7 +336,7 @@ def approx_max_k(
     return top_k(operand, k, axis=reduction_dimension)
 
 
-@api
+@array_function
 def approx_min_k(
     operand: Any,
     k: int,

@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ShapeError
-from ....frontend.functions.axes import named
-from ....frontend.functions.custom import BothModes, custom_jvp, custom_vjp
-from ....frontend.trace.promotion import INT32
-from ....frontend.trace.pytree import map as tree_map
-from ....frontend.trace.tracing import build, lift, lift_as
+from ....api import INT32, BothModes, ShapeError, build, custom_jvp, custom_vjp, lift, lift_as, named_axis, tree_map
 from ....library.numpy import namespace as lnp
 from ....library.numpy.index import take
 from ....library.numpy.shape import moveaxis
@@ -33,13 +28,13 @@ def _without_groups(groups: Any, what: str) -> None:
 
 
 def _gathered(x: Any, name: Hashable, what: str) -> Any:
-    size, index = named(name, what)
+    size, index = named_axis(name, what)
     return build("all_gather", lift(x), lift(index), size=size)
 
 
 def _own(x: Any, name: Hashable, axis: int, what: str) -> Any:
     """This element's part of a value along a dim as long as the mapped axis."""
-    return take(x, named(name, what)[1], axis)
+    return take(x, named_axis(name, what)[1], axis)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -63,7 +58,7 @@ def axis_index(axis_name: Any) -> Any:
     """
     place: Any = 0
     for name in _names(axis_name):
-        size, index = named(name, "axis_index")
+        size, index = named_axis(name, "axis_index")
         place = place * size + lift_as(index, INT32)
     return place
 
@@ -73,7 +68,7 @@ def _summed(x: Any, names: Sequence[Hashable], what: str) -> Any:
     if value.dtype.kind == "b":
         value = lift_as(value, INT32)
     for name in names:
-        size, index = named(name, what)
+        size, index = named_axis(name, what)
         value = build("psum", value, lift(index), size=size)
     return value
 
@@ -99,7 +94,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 def _size_of(names: Sequence[Hashable], what: str) -> int:
     size = 1
     for name in names:
-        size *= named(name, what)[0]
+        size *= named_axis(name, what)[0]
     return size
 
 
@@ -183,7 +178,7 @@ def psum_scatter(
     _without_groups(axis_index_groups, "psum_scatter")
 
     def scattered(leaf: Any) -> Any:
-        size, _ = named(axis_name, "psum_scatter")
+        size, _ = named_axis(axis_name, "psum_scatter")
         leaf = _whole(lift(leaf), scatter_dimension, size, tiled, "psum_scatter")
         dim = scatter_dimension % (leaf.ndim - tiled)
         return _own(_summed(leaf, (axis_name,), "psum_scatter"), axis_name, dim, "psum_scatter")
@@ -202,7 +197,7 @@ def all_to_all(
     _without_groups(axis_index_groups, "all_to_all")
 
     def exchanged(leaf: Any) -> Any:
-        size, _ = named(axis_name, "all_to_all")
+        size, _ = named_axis(axis_name, "all_to_all")
         leaf = lift(leaf)
         split, concat = split_axis % leaf.ndim, concat_axis % leaf.ndim
         whole = _whole(leaf, split_axis, size, tiled, "all_to_all")
@@ -243,7 +238,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     >>> lm.vmap(lambda x: lm.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(np.array([1.0, 2.0, 3.0]))
     array([0., 1., 2.])
     """
-    size, index = named(axis_name, "ppermute")
+    size, index = named_axis(axis_name, "ppermute")
     pairs = [(int(a), int(b)) for a, b in perm]
     for ends in zip(*pairs, strict=True):
         if len(set(ends)) < len(ends) or not all(0 <= end < size for end in ends):

@@ -9,26 +9,32 @@ from typing import Any
 
 import numpy as np
 
-from ....dialects.graph.convolution import dilated, windows
-from ....errors import DTypeError, ShapeError
-from ....frontend.functions.autodiff import function_name
-from ....frontend.functions.batching import vmap
-from ....frontend.run.eager import api
-from ....frontend.run.retrace import each_call
-from ....frontend.trace.axes_and_shapes import (
+from ....api import (
+    BOOL,
+    DTypeError,
+    ShapeError,
+    Tracer,
+    TreeDef,
+    array_function,
     broadcast_tracer,
+    build,
     concat_tracers,
+    conv_windows,
+    dilated_size,
+    each_call,
+    function_name,
+    here,
+    lift,
+    lift_as,
     normalize_axes,
     reshape_tracer,
     slice_axis,
     slice_tracer,
     static_shape,
     transpose_tracer,
+    tree_flatten,
+    vmap,
 )
-from ....frontend.trace.promotion import BOOL
-from ....frontend.trace.pytree import TreeDef, flatten
-from ....frontend.trace.tracer import Tracer
-from ....frontend.trace.tracing import build, here, lift, lift_as
 from ....library.numpy import namespace as lnp
 from .conv import padtype_to_pads
 
@@ -69,7 +75,7 @@ def _reduction(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = f"`lamina.numpy.{function.__name__}` over axes, in the dtype of the operand."
-    return api(reduction)
+    return array_function(reduction)
 
 
 reduce_sum, reduce_prod = _reduction("reduce_sum", lnp.sum), _reduction("reduce_prod", lnp.prod)
@@ -83,7 +89,7 @@ def _extreme(name: str, kind: str) -> Callable[..., Any]:
 
     reduction.__name__ = reduction.__qualname__ = name
     reduction.__doc__ = f"The {kind}imum over axes; of no elements what no element is beyond."
-    return api(reduction)
+    return array_function(reduction)
 
 
 _OF_KIND = {"max": lnp.maximum, "min": lnp.minimum}
@@ -122,8 +128,8 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     >>> lm.lax.reduce((np.float32([3, 7, 5]), np.arange(3)), (np.float32(-np.inf), np.int64(0)), later, (0,))
     (array(7., dtype=float32), array(1))
     """
-    leaves, structure = flatten(operands)
-    inits, of_inits = flatten(init_values)
+    leaves, structure = tree_flatten(operands)
+    inits, of_inits = tree_flatten(init_values)
     if of_inits != structure or not leaves:
         raise ShapeError(f"reduce needs one initial value for each operand, got {structure} and {of_inits}")
     dims = tuple(dimensions)
@@ -154,7 +160,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     return each_call(transformed, f"reduce_{function_name(computation)}", computation)(*leaves, *inits)
 
 
-@api
+@array_function
 def _whole(operand: Any, init: Any, kind: str, dims: tuple[int, ...]) -> Any:
     x = lift(operand)
     y = _by_monoid(x, kind, dims)
@@ -184,7 +190,9 @@ class _Combine:
             return list(xs)
 
         def scalars(*given: Any) -> Any:
-            out, structure = flatten(self.computation(self.structure.unflatten(given[:n]), self.structure.unflatten(given[n:])))
+            out, structure = tree_flatten(
+                self.computation(self.structure.unflatten(given[:n]), self.structure.unflatten(given[n:]))
+            )
             if structure != self.structure or any(lnp.shape(y) for y in out):
                 raise ShapeError(f"{self.what} needs a function that returns scalars like its arguments, got {structure}")
             return tuple(out)
@@ -210,13 +218,13 @@ class _Slide:
         for what, row in (*rows.items(), ("window_dilation", self.dilation)):
             if len(row) != n or any(k < 1 for k in row):
                 raise ShapeError(f"{what} needs a number of at least 1 for each dim of {list(shape)}, got {list(row)}")
-        wide = [dilated(k, by) for k, by in zip(shape, self.holes, strict=True)]
-        spans = [dilated(k, by) for k, by in zip(self.size, self.dilation, strict=True)]
+        wide = [dilated_size(k, by) for k, by in zip(shape, self.holes, strict=True)]
+        spans = [dilated_size(k, by) for k, by in zip(self.size, self.dilation, strict=True)]
         self.pads = padtype_to_pads(wide, spans, self.strides, padding)
         padded = [k + low + high for k, (low, high) in zip(wide, self.pads, strict=True)]
         if min(padded, default=0) < 0:
             raise ShapeError(f"padded sizes must not be negative, got {padded}")
-        self.result = tuple(map(windows, padded, self.size, self.strides, self.dilation))
+        self.result = tuple(map(conv_windows, padded, self.size, self.strides, self.dilation))
 
     @property
     def low(self) -> list[int]:
@@ -287,8 +295,8 @@ def reduce_window(
     >>> lm.lax.reduce_window(np.float32([1, 2, 3, 4]), np.float32(1), lm.lax.mul, (2,))
     array([ 2.,  6., 12.], dtype=float32)
     """
-    leaves, structure = flatten(operand)
-    inits, of_inits = flatten(init_value)
+    leaves, structure = tree_flatten(operand)
+    inits, of_inits = tree_flatten(init_value)
     if of_inits != structure or not leaves:
         raise ShapeError(f"reduce_window needs one initial value for each operand, got {structure} and {of_inits}")
     given = (window_dimensions, window_strides, padding, base_dilation, window_dilation)
@@ -309,7 +317,7 @@ def reduce_window(
     return each_call(transformed, f"reduce_window_{function_name(computation)}", computation)(*leaves, *inits)
 
 
-@api
+@array_function
 def _window_by_monoid(
     operand: Any, init: Any, kind: str, window: Any, strides: Any, padding: Any, holes: Any, dilation: Any
 ) -> Any:
@@ -335,7 +343,7 @@ def _window_by_monoid(
     return lift_as(y, dtype)
 
 
-@api
+@array_function
 def select_and_scatter_add(
     source: Any, operand: Any, select: Callable[..., Any], window_dimensions: Any, window_strides: Any, padding: Any
 ) -> Any:

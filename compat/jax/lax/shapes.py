@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ShapeError
-from ....frontend.run.eager import api
-from ....frontend.trace.axes_and_shapes import (
+from ....api import (
+    ShapeError,
+    Tracer,
+    array_function,
     broadcast_tracer,
+    build,
+    current,
+    lift,
+    lift_as,
     nonnegative,
     normalize_axis,
     reshape_tracer,
@@ -21,8 +26,6 @@ from ....frontend.trace.axes_and_shapes import (
     static_shape,
     transpose_tracer,
 )
-from ....frontend.trace.tracer import Tracer
-from ....frontend.trace.tracing import build, current, lift, lift_as
 from ....library.numpy import namespace as lnp
 from ....library.numpy.create import arange
 
@@ -82,7 +85,7 @@ def dynamic_update_slice(
     return lnp.dynamic_update_slice(operand, update, start_indices, allow_negative_indices)
 
 
-@api
+@array_function
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """`operand` with the dims from `start_dimension` up to `stop_dimension` as one."""
     shape = lnp.shape(operand)
@@ -97,14 +100,14 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     return lnp.split(operand, np.cumsum(sizes)[:-1].tolist(), axis)
 
 
-@api
+@array_function
 def broadcast(operand: Any, sizes: Any) -> Any:
     """`operand` repeated along new dims in front."""
     x = lift(operand)
     return broadcast_tracer(x, (*nonnegative(static_shape(sizes)), *x.shape))
 
 
-@api
+@array_function
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with dims of size 1 in front, so that it has `rank` dims."""
     y = lift(x)
@@ -121,7 +124,7 @@ def empty(shape: Any, dtype: Any) -> Any:
     return lnp.empty(shape, dtype)
 
 
-@api
+@array_function
 def index_take(src: Any, idxs: Any, axes: Any) -> Any:
     """`src` at indices of several dims, which are taken together and stand first; clamped."""
     x, dims = lift(src), [normalize_axis(d, lnp.ndim(src)) for d in axes]
@@ -129,7 +132,7 @@ def index_take(src: Any, idxs: Any, axes: Any) -> Any:
     return build("gather", x, *points, at=tuple(dims))
 
 
-@api
+@array_function
 def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any:
     """`operand` repeated to a shape, in which its dims stand at `broadcast_dimensions`.
 
@@ -145,14 +148,14 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
     return broadcast_tracer(reshape_tracer(x, tuple(own.get(k, 1) for k in range(len(sizes)))), sizes)
 
 
-@api
+@array_function
 def rev(operand: Any, dimensions: Any) -> Any:
     """`operand` reversed along dims."""
     x = lift(operand)
     return reverse_tracer(x, [normalize_axis(d, x.ndim) for d in dimensions])
 
 
-@api
+@array_function
 def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = None) -> Any:
     """`operand[start:limit:stride]` along all dims.
 
@@ -169,7 +172,7 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
     return slice_tracer(x, start, limit, steps)
 
 
-@api
+@array_function
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
     """`operand[start:limit:stride]` along one dim; negative limits count from the end."""
     x = lift(operand)
@@ -178,7 +181,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
     return slice_axis(x, dim, start, builtins.max(start, stop), step)
 
 
-@api
+@array_function
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """The slice at a known index of a dim."""
     x = lift(operand)
@@ -194,7 +197,7 @@ def _block(operand: Any, axis: int, start: Any) -> tuple[Tracer, int, list[Any]]
     return x, dim, [start if d == dim else 0 for d in range(x.ndim)]
 
 
-@api
+@array_function
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -204,7 +207,7 @@ def dynamic_slice_in_dim(
     return lnp.dynamic_slice(x, starts, sizes, allow_negative_indices)
 
 
-@api
+@array_function
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -213,7 +216,7 @@ def dynamic_index_in_dim(
     return y if keepdims else squeeze(y, axis)
 
 
-@api
+@array_function
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -222,7 +225,7 @@ def dynamic_update_slice_in_dim(
     return lnp.dynamic_update_slice(x, update, starts, allow_negative_indices)
 
 
-@api
+@array_function
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
@@ -232,7 +235,7 @@ def dynamic_update_index_in_dim(
     return dynamic_update_slice_in_dim(x, u, index, axis, allow_negative_indices=allow_negative_indices)
 
 
-@api
+@array_function
 def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
     """`operand` with elements before, after and between its own along each dim: triples `(low, high, interior)`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ....errors import ShapeError
+from ....api import ShapeError
 from ....library.numpy import namespace as lnp
 
 __all__ = ["vq"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ShapeError
+from ....api import ShapeError
 from ....library import fft as fourier
 from ....library.numpy import namespace as lnp
 

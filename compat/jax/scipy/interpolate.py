@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ShapeError
+from ....api import ShapeError
 from ....library.numpy import namespace as lnp
 from ..lax.linalg import tridiagonal_solve
 

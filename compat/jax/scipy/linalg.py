@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ....frontend.run.eager import api
+from ....api import array_function
 from ....library.linalg import namespace as linalg
 from ....library.linalg.factors import from_triangle
 from ....library.linalg.namespace import *  # noqa: F403
@@ -18,7 +18,7 @@ from ....library.numpy import namespace as lnp
 
 __all__ = [*linalg.__all__, "qr_multiply"]
 
-_from_triangle = api(from_triangle)
+_from_triangle = array_function(from_triangle)
 
 _HINTS = {"overwrite_a", "overwrite_b", "check_finite", "debug", "turbo", "lapack_driver", "lwork"}
 

@@ -7,10 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....errors import ShapeError
-from ....frontend.functions.autodiff import value_and_grad
-from ....frontend.functions.conditional import while_loop
-from ....frontend.run.jit import jit
+from ....api import ShapeError, jit, value_and_grad, while_loop
 from ....library.numpy import namespace as lnp
 
 __all__ = ["OptimizeResults", "minimize"]

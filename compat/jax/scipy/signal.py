@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import ShapeError
+from ....api import ShapeError
 from ....library import fft
 from ....library.numpy import namespace as lnp
 from ..lax import namespace as lax
