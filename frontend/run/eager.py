@@ -27,7 +27,7 @@ from ..trace.result_rounding import finished
 from ..trace.tracer import Tracer
 from ..trace.tracing import Deferred, Derived, Trace, Watched, current, input_array, is_traced
 from ..trace.wrapped import wrapped_class
-from . import ufunc_keywords as lnp_out
+from . import ufunc_keywords
 from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Writer, identities, places
 from .eager_programs import WORTH_CODE, EagerProgram
 
@@ -310,11 +310,11 @@ def creation(function: Function) -> Function:
 
 
 def _api(function: Function, promotes: bool | None, stage_constants: bool) -> Function:
-    operands = lnp_out.most_operands(function)
+    operands = ufunc_keywords.most_operands(function)
 
     def slow(*args: Any, **kwargs: Any) -> Any:
-        if (kwargs and not lnp_out.KEYWORDS.isdisjoint(kwargs)) or (operands is not None and len(args) > operands):
-            result = lnp_out.called(made, function, args, kwargs)
+        if (kwargs and not ufunc_keywords.KEYWORDS.isdisjoint(kwargs)) or (operands is not None and len(args) > operands):
+            result = ufunc_keywords.called(made, function, args, kwargs)
             if result is not NotImplemented:
                 return result
         try:
