@@ -12,7 +12,7 @@ from typing import Any
 PARTS = {
     **{name: f".{name}" for name in ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize")},
     **{name: f".{name}" for name in ("signal", "sparse", "stats")},
-    "special": "..special.namespace",
+    "special": "....library.special.namespace",
 }
 """Names of the parts, and the modules that they are."""
 
