@@ -77,9 +77,13 @@ test: $(VENV)/.test  ## set up, then run what every change needs: pytest without
 
 test-thorough: $(VENV)/.test  ## run the sweeps and whole programs that `test` leaves out (tests/pytest.ini)
 	$(PYTEST) -m "thorough and not slow" tests
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 --param processes=1 filecheck/schedule
+	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 filecheck/schedule
+	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param processes=1 filecheck/tools filecheck/pipeline
 
-test-all: test test-thorough  ## every test, as CI runs them
+test-all: $(VENV)/.test  ## every test, as CI runs them: `test` and `test-thorough`, in one session
+	$(PYTEST) tests
+	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 filecheck
+	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param processes=1 filecheck/tools filecheck/pipeline
 
 fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
@@ -114,7 +118,7 @@ planted: $(VENV)/.test  ## plant faults in copies of modules; --validate-each mu
 	$(BIN)/python tests/debugging/planted.py $(PLANTED)
 	$(BIN)/python tests/debugging/valid_programs.py $(VALID)
 
-check: lint types test  ## ruff, types, tests: before a commit. CI (.ci/run) runs test-thorough and the matrices of targets and Pythons besides
+check: lint types test  ## ruff, types, tests: before a commit. CI (.ci/run) runs test-all and the matrices of targets and Pythons
 
 lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/python -m ruff check .

@@ -93,8 +93,8 @@ def check(function: Any, *args: Any, rtol: float = 1e-6) -> list[np.ndarray]:
     validate_each(module, [step.make() for step in pipeline.steps_to(module, "program")], ctx)
     inputs = [np.asarray(x, aval.dtype) for x, aval in zip(args, lowered.in_avals, strict=True)]
     inputs += lowered.traced.captured
+    module = lowered.module
     for phase in pipeline.PHASES[:5]:
-        module = lowered.module
         pipeline.run_to(module, phase)
         for want, got in zip(interpret(module, "main", inputs), leaves, strict=True):
             np.testing.assert_allclose(got, want, rtol=rtol, strict=True)
