@@ -1,1 +1,1 @@
-"""graph to loop, buffers, loop to LLVM IR text."""
+"""Lowering: from graph ops to loops and buffers, and from loops to the text of LLVM IR."""

@@ -1,4 +1,4 @@
-"""Carried values of loops that can stay in one buffer: what reads the last one stands before what writes the next.
+"""Carried values of loops that can stay in one buffer: readers of the last value precede the write of the next one.
 
 func.func private @step(%i, %x) {                    func.func private @step(%i, %x) {
   %y = scatter %v into %x                              %a = reduce %x
@@ -20,16 +20,16 @@ from ..dialects.graph.conditional import WhileOp
 from ..dialects.graph.control import ForOp
 
 Carried = Sequence[tuple[SSAValue, SSAValue]]
-"""An argument of the body of a loop, and the returned value that takes its place."""
+"""An argument of the body of a loop, and the returned value that replaces it."""
 
 
 def overwritten_operand(op: object) -> SSAValue | None:
-    """The operand whose contents an op changes in the buffer of its result."""
+    """The operand that an op updates in the buffer of its result."""
     return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
 
 
 def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:
-    """What the bodies of loops carry, by their names."""
+    """The carried values of loop bodies, by the names of these."""
     named = {function.sym_name.data: function for function in functions}
     found: dict[str, Carried] = {}
     for function in named.values():
@@ -45,9 +45,9 @@ def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:
 
 
 def order_for_carried(block: Block, carried: Carried, effects: Collection[Operation] = ()) -> None:
-    """Put the readers of each carried argument before the op that first writes the buffer of its next value, if they can be.
+    """Move the readers of each carried argument before the op that first writes the buffer of its next value, where possible.
 
-    `effects` stay in their order.
+    `effects` keep their order.
     """
     ops = list(block.ops)
     needs = {op: {o.owner for o in op.operands if isinstance(o.owner, Operation)} for op in ops}
@@ -67,7 +67,7 @@ def order_for_carried(block: Block, carried: Carried, effects: Collection[Operat
 
 
 def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
-    """The op that first stores into the buffer of a returned value: of a chain of changes the first."""
+    """The op that first stores into the buffer of a returned value: the first of a chain of updates."""
     writer: Operation | None = None
     value = returned
     while value is not argument and isinstance(value.owner, Operation):
@@ -80,7 +80,7 @@ def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
 
 
 def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
-    """The operand that an op changes into a result in one buffer, or from which a loop starts."""
+    """The operand that an op updates into a result in one buffer, or from which a loop starts."""
     if isinstance(op, ForOp | WhileOp):
         number = op.results.index(result)
         return op.inits[number] if number < len(op.inits) else None
@@ -88,7 +88,7 @@ def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
 
 
 def _follows(op: Operation, other: Operation, needs: dict[Operation, set[Operation]]) -> bool:
-    """Whether an op needs another one, directly or through others."""
+    """Whether an op depends on another one, directly or transitively."""
     waiting, seen = [op], {op}
     while waiting:
         for need in needs.get(waiting.pop(), ()):
@@ -101,7 +101,7 @@ def _follows(op: Operation, other: Operation, needs: dict[Operation, set[Operati
 
 
 def _sorted(ops: Sequence[Operation], needs: dict[Operation, set[Operation]]) -> list[Operation]:
-    """Ops after those that they need, else as they were; the last one stays the last."""
+    """A topological order of ops that keeps their order where possible; the last one stays last."""
     position = {op: k for k, op in enumerate(ops)}
     waiting = {op: len(needs[op]) for op in ops}
     followers: dict[Operation, list[Operation]] = {op: [] for op in ops}

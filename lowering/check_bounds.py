@@ -1,12 +1,12 @@
-"""Make kernels that come from text safe to run: each access is proved, checked when it runs, or refused.
+"""Makes kernels from text safe to run: each access is proved in bounds, checked at run time, or refused.
 
-Kernels that the compiler makes of graphs are in bounds by construction; a text may say anything. So the tools run this pass on
-what they have read, before they compile or run it:
+Kernels that the compiler makes from graphs are in bounds by construction; a text may contain any access. So the tools run this
+pass on their input, before they compile or run it:
 
-* an access that is proved to stay inside its buffer, whatever the data is, stays as it is (`analysis/proofs.py`);
-* one that is certainly outside is an error;
-* any other gets a `loop.check` before it, which stops the kernel with the index and the place. Kernels that a function launches
-  cannot stop in the middle of the program: there it is an error, too.
+* an access that is proved to stay inside its buffer for all data stays as it is (`analysis/proofs.py`);
+* an access that is certainly out of bounds is an error;
+* any other gets a `loop.check` before it, which stops the kernel with the index and the source location. Kernels that a
+  function launches cannot stop in the middle of the program: there such an access is an error, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def guard_accesses(module: ModuleOp) -> None:
     """Check the accesses of all kernels of a module that are not proved to be in bounds.
 
     Raises:
-        CompileError: an access is certainly outside, or cannot be checked; at the access.
+        CompileError: an access is certainly out of bounds, or cannot be checked; at the access.
     """
     launched = {op.kernel.string_value() for op in ops_in(module, LaunchOp, KernelCallOp)}
     for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp)]:
@@ -71,7 +71,7 @@ def _can_be_checked(op: AccessOp) -> bool:
 
 
 def _insert(kernel: KernelOp, found: Sequence[Unproved]) -> None:
-    """Put a `loop.check` before each access; the kernel's `checks` say what each is about."""
+    """Put a `loop.check` before each access; the kernel's `checks` describe each of them."""
     said = kernel.texts("checks")
     known = len(said)
     for one in found:
@@ -113,7 +113,7 @@ def _ends(b: ScalarBuilder, one: Unproved) -> tuple[SSAValue, SSAValue]:
         return subscript, subscript
     lanes = subscript if isinstance(subscript.type, VectorType) else _wide(b, subscript, op.lanes)
     ends: list[SSAValue] = []
-    for monoid, idle in (("min", 0), ("max", -1)):  # what lanes that are off stand for
+    for monoid, idle in (("min", 0), ("max", -1)):  # the values of inactive lanes
         some = lanes if op.mask is None else b.select(op.mask, lanes, b.const(idle, lanes.type))
         reduced = ReduceLanesOp.create(operands=[some], result_types=[index], properties={"monoid": StringAttr(monoid)})
         ends.append(b.insert(reduced))
@@ -126,7 +126,7 @@ def _wide(b: ScalarBuilder, value: SSAValue, lanes: int) -> SSAValue:
 
 @dataclass(frozen=True)
 class CheckBoundsPass(ModulePass):
-    """Check the accesses of kernels that are not proved to be in bounds, when they run."""
+    """Check, at run time, the accesses of kernels that are not proved to be in bounds."""
 
     name = "check-bounds"
 

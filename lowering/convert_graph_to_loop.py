@@ -1,13 +1,13 @@
-"""Lower graph functions: each unique fusion becomes one kernel, the function a host function that launches kernels on buffers.
+"""Lower graph functions: each distinct fusion becomes a kernel, the function a host function that launches kernels on buffers.
 
-The host function is a `program.func`: it takes memrefs, the arguments and one a result. Intermediates are `memref.alloc`s until
-`plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
+The host function is a `program.func`: it takes memrefs, for the arguments and for each result. Intermediates are
+`memref.alloc`s until `plan-buffers`; a reshape is another view of the same buffer. Equal fusions share a kernel.
 
 Where the blocked loops of an op cannot be built, the op gets its plain nest; a composite is decomposed and its primitives are
 fused and converted instead.
 
-A hand-written kernel (`graph.kernel`) is launched on buffers, numbers loaded from theirs, and its sizes as constants. Kernels
-that were in the module before are marked `scheduled`: what follows leaves them as they are.
+A handwritten kernel (`graph.kernel`) is launched on buffers, with scalars loaded from theirs, and its sizes as constants.
+Kernels that were in the module before are marked `scheduled`: later passes do not change them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .plan_buffers import ALIGNMENT
 from .work import work_of_kernel
 
 DONATED = "lamina.donated"
-"""The attribute of an argument of a graph function that its caller gives away."""
+"""The attribute of a donated argument of a graph function."""
 
 
 class _FunctionConverter(HostBuffers):
@@ -71,9 +71,9 @@ class _FunctionConverter(HostBuffers):
     ):
         super().__init__(function)
         self.carried = carried
-        """What the body of a loop carries: an argument, and the returned value that takes its place."""
+        """The carried values of a loop body: each an argument, and the returned value that replaces it."""
         self.effects = effects
-        """The ops whose order stays."""
+        """The ops whose order is fixed."""
         self.placed: set[Operation] = set()
         """The concats whose operands are stored in their result."""
         self.kernels = kernels
@@ -103,7 +103,7 @@ class _FunctionConverter(HostBuffers):
         copies = [(value, target) for value, target in zip(returned, results, strict=True) if not self.assign(value, target)]
         if self.carried:
             order_for_carried(source, self.carried, self.effects)
-        else:  # what stores a part of a carried value early would have to leave the one before as it is
+        else:  # storing a part of a carried value early would overwrite the previous value
             self.place_parts(source)
         for op in source.ops:
             if op is not last:
@@ -114,7 +114,7 @@ class _FunctionConverter(HostBuffers):
         self._replace(values, len(returned))
 
     def _replace(self, values: Sequence[SSAValue], n_results: int) -> None:
-        """Put the host function, whose arguments are for `values`, in the place of the graph function."""
+        """Replace the graph function by the host function, whose arguments are for `values`."""
         old = self.function
         sized = [(k, self.sizes_of(value, old)) for k, value in enumerate(values) if has_symbols(value)]
         numbers = {size: k for k, size in enumerate(self.sizes.values())}
@@ -152,7 +152,7 @@ class _FunctionConverter(HostBuffers):
         self.destinations[value] = target
         owner = value.owner
         initial = owner.initial(value) if isinstance(owner, KernelCallOp) else initial_of(owner, value)
-        # contents that only this kernel or loop changes are made where the result is
+        # contents that only this kernel or loop changes are built in the result
         maker = None if initial is None or not initial.has_one_use() else initial.owner
         if initial is not None and isinstance(maker, FusionOp | KernelCallOp | GraphOp | ControlOp):
             if not getattr(maker, "view", False) and maker.name != "graph.const":
@@ -160,9 +160,9 @@ class _FunctionConverter(HostBuffers):
         return True
 
     def place_parts(self, source: Block) -> None:
-        """Let the kernels that compute what is concatenated along the outermost dim store it where it is to be, without a copy.
+        """Let kernels store the operands of a concatenation along the outermost dim directly into its result, without a copy.
 
-        So where all operands are computed for it alone, and begin at cache lines.
+        This needs operands that are computed for it alone, and begin at cache lines.
         """
         for op in source.ops:
             concat = _concat_in(op)
@@ -208,7 +208,7 @@ class _FunctionConverter(HostBuffers):
             raise CompileError(f"'{op.name}' op has no loop form: convert-graph-to-loop cannot lower it")
 
     def _single(self, op: GraphOp) -> None:
-        """An op outside every fusion is a fusion of itself."""
+        """The fusion of an op; an op outside every fusion is one by itself."""
         body = Block(arg_types=[o.type for o in op.operands])
         for argument, operand in zip(body.args, op.operands, strict=True):
             argument.name_hint = operand.name_hint
@@ -221,7 +221,7 @@ class _FunctionConverter(HostBuffers):
         self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.overwrites)
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
-        """Launch the kernel of a plan; the contents of operand `overwritten` stand in the buffer of the result already."""
+        """Launch the kernel of a plan; the contents of operand `overwritten` are in the buffer of the result already."""
         targets = [self.buffer(result, op) for result in op.results]
         given = (*(self.buffers[operand] for operand in op.operands), *targets)
         values, likes = (*op.operands, *op.results), (*plan.body.args, *plan.outputs)
@@ -239,7 +239,7 @@ class _FunctionConverter(HostBuffers):
         )
 
     def _decomposed(self, op: Operation, plan: KernelPlan, buffers: Sequence[SSAValue]) -> None:
-        """Convert the primitives that the composites of a plan stand for, in the place of its op."""
+        """Convert the primitives into which the composites of a plan decompose, in place of its op."""
         body = Block(arg_types=[argument.type for argument in plan.body.args])
         values: dict[SSAValue, SSAValue] = dict(zip(plan.body.args, body.args, strict=True))
         body.add_ops([member.clone(values) for member in plan.body.ops if not isinstance(member, YieldOp)])
@@ -256,7 +256,7 @@ class _FunctionConverter(HostBuffers):
             self.insert(memref.CopyOp.create(operands=[self.buffers[value], target]), op)
 
     def _launch_by_hand(self, op: KernelCallOp) -> None:
-        """Launch a hand-written kernel: written arrays in the buffers of the results, contents copied there first."""
+        """Launch a handwritten kernel: written arrays in the buffers of the results, contents copied there first."""
         name = op.kernel.string_value()
         kernel = self.by_hand.get(name)
         if kernel is None:
@@ -311,7 +311,7 @@ class _FunctionConverter(HostBuffers):
 
 
 def _concat_in(op: Operation) -> ConcatOp | None:
-    """The concat that an op is, or that is all of a fusion."""
+    """The concat that an op is, or that is the whole of a fusion."""
     if type(op) is FusionOp:
         members = list(op.body.block.ops)
         return members[0] if len(members) == 2 and type(members[0]) is ConcatOp else None
@@ -319,13 +319,13 @@ def _concat_in(op: Operation) -> ConcatOp | None:
 
 
 def _parameter(value: SSAValue) -> int:
-    """The number of the operand of a fusion that a value of its body is."""
+    """The operand number of a fusion for a value of its body."""
     assert isinstance(value, BlockArgument), "a fusion of a concat alone"
     return value.index
 
 
 def _is_placeable(value: SSAValue) -> bool:
-    """Whether a value is computed by kernels, for one other op alone, in a buffer that begins with nothing."""
+    """Whether a value is computed by kernels, for one other op alone, in a buffer without initial contents."""
     op = value.owner
     if not isinstance(op, FusionOp | GraphOp) or not value.has_one_use() or initial_of(op, value) is not None:
         return False
@@ -340,7 +340,7 @@ def _require_tensor(value: SSAValue, function: str) -> None:
 
 
 def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
-    """Functions, each after those that its loops and branches run."""
+    """Functions in an order in which each follows those that its loops and branches call."""
     by_name = {function.sym_name.data: function for function in functions}
     ordered: dict[func.FuncOp, None] = {}
     open_: list[func.FuncOp] = []
@@ -366,7 +366,7 @@ def bodies_first(functions: Sequence[func.FuncOp]) -> list[func.FuncOp]:
 
 
 def _decompose_and_fuse(body: Block) -> None:
-    """Replace the composites of a block, those that write their own loops as well, and group what is there then."""
+    """Replace the composites of a block, including those with loop nests of their own, and group the resulting ops."""
     while composites := [op for op in body.ops if isinstance(op, CompositeOp)]:
         for op in composites:
             decompose(op)

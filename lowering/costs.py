@@ -1,10 +1,10 @@
 """The cost model of the default schedule: instructions of ops, blocks and loops, scalar or on vectors.
 
-An estimate is asked before any proof: it is cheap, so that the loops that look best are the only ones whose dependences are
-decided. It says nothing about what is legal: a strategy tells which loops it may widen.
+Estimates precede proofs: they are cheap, so that dependences are decided only for the loops that look best. They say nothing
+about legality: a strategy decides which loops it may widen.
 
-What an op takes stands in `op_costs.py`, what a lane of an indirect or strided access takes in the target (`gather`, `scatter`,
-`far`). Parts of sums, which are the same on every machine, count without a target.
+The costs of ops are in `op_costs.py`, those of a lane of an indirect or strided access in the target (`gather`, `scatter`,
+`far`). The grouping of sums, which is the same on every machine, is computed without a target.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from .analysis.regions import lowers, uppers
 from .op_costs import CHEAP_MATH, INTEGER_DIVISIONS, weight
 
 TRIPS = 256.0
-"""What a loop of unknown bounds runs."""
+"""Assumed trip count of a loop of unknown bounds."""
 DATA_TRIPS = 32.0
-"""What a loop runs whose bounds are read from memory, as the rows of a sparse matrix are long."""
+"""Assumed trip count of a loop with bounds from memory, like the length of the rows of a sparse matrix."""
 _INSTRUCTIONS = CHEAP_MATH | {"math.sqrt"}
 _DIVERGENCE = 1.5
-"""Lanes that stop at different times wait for the last one."""
+"""Lanes that stop at different times wait for the last one (a factor on instructions)."""
 _LATENCY = 8.0
-"""Instructions that run while an addition waits for the one before."""
+"""Latency of an addition, in instructions."""
 _OVERLAPPED = 64
-"""Shorter sums do not wait: processors run what follows meanwhile."""
+"""Greatest number of terms of a sum whose latency is hidden: processors execute later ops meanwhile."""
 _CHAINS = 4
-"""Registers of a vector of partial sums: several chains hide the latency of their additions."""
+"""Registers in a vector of partial sums: several chains hide the latency of their additions."""
 _FEW_FUNCTIONS = 2
 """Functions of one register each in a body whose polynomials leave no registers for a second one."""
 
 
 def scalar_cost(block: Block) -> float:
-    """Instructions of one run of a block on whatever machine, nothing vectorized."""
+    """Instructions of one run of a block on a generic machine, without vectorization."""
     return Costs(None, lambda loop: False).plan(block).cost
 
 
 def trips(loop: ForOp) -> float:
-    """How often a loop runs, guessed where it is not known."""
+    """The trip count of a loop, estimated where it is unknown."""
     known = loop.trip_count()
     if known is not None:
         return known
@@ -66,7 +66,7 @@ def trips(loop: ForOp) -> float:
 
 
 def trips_between(loop: ForOp) -> tuple[int, int | None] | None:
-    """The least and the greatest number of iterations, where conditions around a loop say something of it."""
+    """The least and the greatest trip count, where conditions around a loop bound it."""
     known = list(known_at(loop))
     low, high = lowers(loop), uppers(loop)
     if not known or len(low) != 1 or len(high) != 1 or loop.step.value.data != 1:
@@ -78,7 +78,7 @@ def trips_between(loop: ForOp) -> tuple[int, int | None] | None:
 
 
 def expected_trips(loop: ForOp) -> int:
-    """The same as a whole number."""
+    """The same as an integer."""
     return int(trips(loop))
 
 
@@ -89,12 +89,12 @@ def element_bits(type: Attribute) -> int:
 
 
 def _bits(type: Attribute) -> int:
-    """Bits of a number that is computed with; 0 of indices and truth values, which fit themselves to others."""
+    """Bits of a number in arithmetic; 0 for indices and booleans, which adapt to others."""
     return 0 if isinstance(type, IndexType) or is_bool(type) else element_bits(type)
 
 
 def widest(loop: ForOp) -> int:
-    """Bits of the widest number that differs from lane to lane."""
+    """Bits of the widest number that differs between lanes."""
     return _widest(loop, varying_values(loop))
 
 
@@ -109,7 +109,7 @@ def _widest(loop: ForOp, varying: set[SSAValue]) -> int:
 
 @dataclass
 class Plan:
-    """The cheapest way to run something: instructions, and the loops to widen with their lanes."""
+    """The cheapest vectorization: instructions, and the loops to widen with their lanes."""
 
     cost: float
     widened: list[tuple[ForOp, int]]
@@ -130,8 +130,8 @@ class Costs:
     """Estimates for one target.
 
     Args:
-        target: None: whatever machine; nothing is widened.
-        may_widen: whether it is legal, or may be proved, to widen a loop.
+        target: None: a generic machine; nothing is widened.
+        may_widen: whether widening a loop is legal, or may be proved to be.
     """
 
     def __init__(self, target: Target | None, may_widen: Callable[[ForOp], bool]):
@@ -153,7 +153,7 @@ class Costs:
         return total
 
     def _scalar(self, op: Operation) -> float:
-        """Instructions of an op on scalars; an access of another cache line in each iteration waits for it."""
+        """Instructions of an op on scalars; an access to a new cache line in each iteration waits for it."""
         if self.target is not None and isinstance(op, LoadOp | StoreOp):
             return self.target.far if _is_far_access(op) else 1.0
         return weight(op, self.target)
@@ -181,7 +181,7 @@ class Costs:
 
 @kept
 def _is_far_access(op: LoadOp | StoreOp) -> bool:
-    """Whether each iteration of the innermost loop that moves an access finds it in another cache line."""
+    """Whether each iteration of the innermost loop that moves an access touches a new cache line."""
     indices = op.indices
     if type(op.buffer.owner) is AllocOp or any([type(index) is OpResult for index in indices]):
         return False
@@ -192,22 +192,22 @@ def _is_far_access(op: LoadOp | StoreOp) -> bool:
 
 
 def _iteration(loop: ForOp, body: float) -> float:
-    """Instructions of an iteration, or those of the time that a sum of floats takes from one to the next."""
+    """Instructions of an iteration, or the latency of a float sum between iterations if that is longer."""
     waits = trips(loop) >= _OVERLAPPED and any(is_float(scalar_of(result.type)) for result in loop.results)
     return max(body + 1, _LATENCY) if waits else body + 1
 
 
 def lanes_of(loop: ForOp, target: Target) -> int:
-    """How many iterations of a loop to run at once, if it becomes vectors."""
+    """How many iterations of a loop to run at once, if it is vectorized."""
     return _Wide(target, loop).lanes
 
 
 class _Wide:
-    """Instructions in several iterations of a loop at once.
+    """Instructions of several iterations of a loop at once.
 
     Attributes:
-        lanes: how many: the widest number in one or several registers, no more than the loop runs.
-        registers: of a vector.
+        lanes: their number: the widest number in one or several registers, at most the trip count.
+        registers: registers in a vector.
     """
 
     def __init__(self, target: Target, loop: ForOp):
@@ -222,13 +222,13 @@ class _Wide:
     def _lanes(self, native: int) -> int:
         """Lanes of a loop of unknown length, whose remainder takes as long as a whole vector."""
         if holds(self.loop.body.block, ForOp, WhileOp):
-            return 2 * native  # what each iteration of a loop inside waits for, two chains hide
+            return 2 * native  # two chains hide the latency of an inner loop
         if self.target.vector_bits == 8 * LINE_BYTES and _is_stencil(self.loop):
-            return native // 2  # a whole cache line that is not aligned is in two of them
+            return native // 2  # an unaligned cache line straddles two
         return native if around(self.loop) else 2 * native
 
     def _registers(self, native: int, count: int) -> int:
-        """Registers of a vector of a loop of `count` iterations."""
+        """Registers in a vector of a loop of `count` iterations."""
         functions = sum(is_function(op) and op.name not in _INSTRUCTIONS for op in walk(self.loop.body.block))
         has_chains = self.loop.kind.data == "reduce" or holds(self.loop.body.block, ForOp)
         few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
@@ -259,8 +259,8 @@ class _Wide:
         return _DIVERGENCE if diverges else 1.0
 
     def _access(self, op: LoadOp | StoreOp) -> float:
-        """Instructions of an access of all lanes."""
-        if op.buffer in self.varying:  # a local buffer of each lane lies side by side
+        """Instructions of an access by all lanes."""
+        if op.buffer in self.varying:  # local buffers of lanes are contiguous
             return self.registers
         stride = lane_stride(op, self.loop.index)
         if stride is None or any(index in self.varying and index is not self.loop.index for index in op.indices):
@@ -279,12 +279,12 @@ def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
 
 
 def _is_scalarized(op: Operation) -> bool:
-    """Whether lanes are computed one after the other: quotients of up to 32 bits are found by vectors of floats."""
+    """Whether lanes are computed one after the other; quotients of up to 32 bits use vectors of floats."""
     return op.name in INTEGER_DIVISIONS and element_bits(op.results[0].type) > 32
 
 
 def _is_stencil(loop: ForOp) -> bool:
-    """Whether a loop reads elements side by side of one row: most of its vectors are not aligned."""
+    """Whether a loop reads neighbouring elements of one row: most of its vectors are unaligned."""
     rows: dict[object, set[int]] = {}
     for op in walk(loop.body.block):
         if isinstance(op, LoadOp) and runs_along(op, loop):

@@ -1,7 +1,7 @@
-"""Threads for kernels whose schedule says nothing of them: those that were scheduled by hand.
+"""Threads for kernels whose schedule does not mention them: those that are scheduled by hand.
 
-The default schedule says where loops run (`strategies/threads.py`). A schedule by hand may (`loop-use-threads`), and need not:
-its parallel loops then run on threads as they would by default. `loop-serialize` keeps a loop from them.
+The default schedule assigns loops to threads (`strategies/threads.py`). A schedule by hand may do so (`loop-use-threads`), and
+need not: its parallel loops then run on threads as they would by default. `loop-serialize` excludes a loop.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .target import target_of
 
 
 def place_loops(module: builtin.ModuleOp) -> None:
-    """Place the parallel loops of kernels in which no loop says that it runs on threads."""
+    """Assign the parallel loops of kernels to threads where no loop has a threads attribute."""
     from .strategies import THREADS
 
     target = target_of(module)
-    attributes = dict(module.attributes)  # what is placed here nobody has scheduled by hand
+    attributes = dict(module.attributes)  # this pass does not count as a schedule by hand
     for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp)]:
         found = ops_in(kernel, ForOp)
         if any(loop.kind.data == "parallel" for loop in found) and all(loop.threads is None for loop in found):
@@ -31,7 +31,7 @@ def place_loops(module: builtin.ModuleOp) -> None:
 
 
 class DefaultThreadsPass(ModulePass):
-    """Place the parallel loops of kernels in which no loop says that it runs on threads."""
+    """Assign the parallel loops of kernels to threads where no loop has a threads attribute."""
 
     name = "default-threads"
 

@@ -1,9 +1,9 @@
-"""Results over arguments: which donated argument of a host function a result may be written over.
+"""Donation: which donated argument of a host function a result may overwrite.
 
-The Python caller gives arguments away (`donated`). Where the host function has read one for the last time before it first
-writes a result of the same type, or where both happen in one launch of a kernel that stores each element after its last load of
-it (`in_place`), one buffer may be given for both: the result is then written `over` the argument. Nothing changes for callers
-that give two. The body of a loop writes what it carries over what it was in the same way.
+The Python caller gives arguments away (`donated`). Where the last read of one in the host function precedes the first write of
+a result of the same type, or where both are in one launch of a kernel that stores each element after its last load of it
+(`in_place`), both may share one buffer: the result is then written `over` the argument. Callers that pass two buffers are
+unaffected. The body of a loop overwrites its carried values in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..dialects.types import is_complex
 from .analysis.nests import walk
 
 Pairs = Sequence[tuple[int, int]]
-"""Argument numbers (result, operand) of a kernel that may be one buffer."""
+"""Argument numbers (result, operand) of a kernel that may share a buffer."""
 
 WHOLE_VIEWS = (
     "memref.cast",
@@ -32,12 +32,12 @@ WHOLE_VIEWS = (
     "memref.reinterpret_cast",
     "program.reinterpret_cast",
 )
-"""Ops that may show a buffer under another shape; a `reinterpret_cast` may also show a part."""
+"""Ops that may view a buffer in another shape; a `reinterpret_cast` may also view a part."""
 
 
 @dataclass
 class _Uses:
-    """Where an argument of a function is touched: numbers of ops, and the operand positions of the last or first of them."""
+    """The accesses to an argument of a function: numbers of ops, and the operand positions of the last or first of them."""
 
     at: list[int] = field(default_factory=list)
     ops: list[Operation] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Uses:
 
 
 def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
-    """Pair results with donated inputs; the (kernel, result, operand) triples that this relies on."""
+    """Pair results with donated inputs; returns the (kernel, result, operand) triples that this relies on."""
     free = list(function.donated_inputs)
     if not free:
         return
@@ -68,7 +68,7 @@ def donate(function: program.FuncOp, in_place: Mapping[str, Pairs]) -> Iterator[
 def carry_in_place(
     function: program.FuncOp, carried: Sequence[tuple[int, int]], in_place: Mapping[str, Pairs]
 ) -> Iterator[tuple[str, int, int]]:
-    """Let the body of a loop, or a branch in it, write results over inputs whose place they take, where it reads these before.
+    """Let the body of a loop, or a branch in it, overwrite the inputs that its results replace, where it reads these before.
 
     Args:
         carried: the numbers of such a result and of its input.
@@ -85,7 +85,7 @@ def carry_in_place(
 
 
 def _uses(function: program.FuncOp) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, _Uses]]:
-    """The argument that each buffer is or shows, and where each argument is touched."""
+    """The argument that each buffer is or views, and the accesses to each argument."""
     arguments = function.body.block.args
     roots: dict[SSAValue, SSAValue] = {a: a for a in arguments}
     uses: dict[SSAValue, _Uses] = {a: _Uses() for a in arguments}
@@ -111,7 +111,7 @@ def _shows_all(op: Operation) -> bool:
 
 
 def _parts(type: MemRefType) -> int:
-    """How many numbers an element holds."""
+    """The number of scalars in an element."""
     return 2 if is_complex(type.element_type) else 1
 
 
@@ -122,7 +122,7 @@ def _in_place(
     uses: Mapping[SSAValue, _Uses],
     in_place: Mapping[str, Pairs],
 ) -> list[tuple[str, int, int]] | None:
-    """What writing the result over the argument relies on; None where it would be wrong."""
+    """The triples that make overwriting the argument legal; None where it is not."""
     read, written = uses[argument], uses[result]
     if not written.at:
         return None
@@ -149,13 +149,13 @@ def _in_place(
 
 
 def pairs_of_all(op: CalledOnceOp) -> set[tuple[int, int]]:
-    """(result, input) numbers of what all functions of a branch or call may get one buffer for."""
+    """(result, input) numbers that may share a buffer in all functions of a branch or call."""
     functions = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
     pairs = [set(f.donation_pairs) if isinstance(f, program.FuncOp) else set[tuple[int, int]]() for f in functions]
     return set.intersection(*pairs)
 
 
 def aliased_arguments(function: program.FuncOp) -> set[int]:
-    """The arguments of a host function that may be one buffer with another."""
+    """The arguments of a host function that may share a buffer with another."""
     n_inputs = len(function.inputs)
     return {k for result, number in function.donation_pairs for k in (n_inputs + result, number)}

@@ -1,9 +1,8 @@
-"""Fallbacks: what the compiler tried, what failed, and that it went on without it.
+"""Fallbacks: failures of strategies and loop builders, after which the compiler continued without them.
 
-A strategy of the default schedule that fails leaves the kernel as it was before, a loop nest that cannot be built gives way
-to a plainer one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel
-(`fallbacks`, which `explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error`, which tests set, it
-is an error.
+A failed strategy of the default schedule leaves the kernel unchanged; a loop nest that cannot be built is replaced by a plainer
+one. The program is compiled all the same, so each such event is recorded: in `recorded`, on the kernel (`fallbacks`, which
+`explain` shows), with `LAMINA_DEBUG` on standard error. With `LAMINA_FALLBACKS=error`, which tests set, it is an error.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ class Fallback:
     Attributes:
         symbol: the kernel or function.
         what: the strategy, or the op whose loop nest or algorithm was given up.
-        step: the step of a schedule that failed, as pipeline text; None where it was none.
-        error: why.
+        step: the primitive that failed, as pipeline text; None where none did.
+        error: the reason.
     """
 
     symbol: str
@@ -36,7 +35,7 @@ class Fallback:
 
     @property
     def reason(self) -> str:
-        """What failed and why, in one line."""
+        """The failure and its reason, in one line."""
         said = str(self.error).partition("\n")[0]
         if self.step is not None and said.startswith(self.step):
             return f"{self.what} failed: {said}"
@@ -55,7 +54,7 @@ def record(event: Fallback, kernel: KernelOp | None = None) -> None:
     """Record an event, and note it on the kernel that was compiled without what failed.
 
     Raises:
-        InternalError: `LAMINA_FALLBACKS=error` asks for it.
+        InternalError: `LAMINA_FALLBACKS=error` is set.
     """
     if os.environ.get("LAMINA_FALLBACKS") == "error":
         raise InternalError(f"{event} (an error because of LAMINA_FALLBACKS=error)") from event.error

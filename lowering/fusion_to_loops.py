@@ -1,9 +1,10 @@
-"""One fusion body to one unscheduled kernel, by pulling scalars through equations.
+"""From one fusion body to one unscheduled kernel, by pulling scalars through equations.
 
-The root's iteration space gives the outer loops. Every other op is evaluated where its index is known, no deeper: the emitter
-keeps one record of computed scalars for each open loop and puts a computation into the outermost loop that knows its index, so
-what does not change in a loop never stands in it. A reduction opens loops of its own at its level. In which order the root's
-loops stand, and what is stored first, in a nest and a local buffer of its own, the `graph.fusion` says: it is not decided here.
+The root's iteration space becomes the outer loops. Every other op is evaluated at the level where its index is known, no
+deeper: the emitter keeps a table of computed scalars for each open loop and puts a computation into the outermost loop that
+knows its index, so that invariant ops are outside loops. A reduction opens loops at its level. The order of the root's loops,
+and the values that are stored first, in separate nests and local buffers, are those of the `graph.fusion`: they are not decided
+here.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from ..errors import CompileError
 from .nest_builder import NestBuilder
 
 Point = tuple[AffineExpr, ...]
-"""An index point: one expression a dim, over the open loops counted from the outermost."""
+"""An index point: one expression for each dim, over the open loops counted from the outermost."""
 
 _LOOP_NAMES = "ijklmnopqrstuvw"
 _INDEX = IndexType()
 
 MOST_NESTED = 32
-"""Pulls in one another, each some calls deep, after which what is behind them is computed in order instead."""
+"""Most nested pulls, each some calls deep, before operands are computed in order instead."""
 
 
 class _PooledBuilder(ScalarBuilder):
-    """A `ScalarBuilder` whose constants stand once, at the top of the kernel."""
+    """A `ScalarBuilder` whose constants are at the top of the kernel, each once."""
 
     def __init__(self, block: Block, top: Block, pool: dict[tuple[str, Attribute], SSAValue]):
         super().__init__(block)
@@ -67,18 +68,18 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class KernelPlan:
-    """What a kernel computes, and in which loops, as a `graph.fusion` says it: `body` computes `outputs` from its arguments."""
+    """The results and loops of a kernel, as a `graph.fusion` specifies them: `body` computes `outputs` from its arguments."""
 
     body: Block
     outputs: Sequence[SSAValue]
     order: Sequence[int]
     """The dims of the outputs in the order of their loops."""
     stored_first: Sequence[SSAValue] = ()
-    """What is computed before the nest of the outputs, in this order."""
+    """The values that are computed before the nest of the outputs, in this order."""
 
     @classmethod
     def of(cls, fusion: FusionOp) -> KernelPlan:
-        """What a fusion says."""
+        """The specification of a fusion."""
         return cls(fusion.body.block, fusion.yielded(), fusion.loop_order(), fusion.stored_first())
 
     @property
@@ -91,7 +92,7 @@ class KernelEmitter:
     """Builds the kernel of a plan. `is_plain`: an op writes its plainer nest.
 
     After `emit`, `inplace` holds the pairs (output, argument) where the argument's element is read only at the very point where
-    the output is stored, so that both may be one buffer.
+    the output is stored, so that both may share a buffer.
     """
 
     def __init__(self, plan: KernelPlan, module: ModuleOp, *, is_plain: bool = False):
@@ -101,7 +102,7 @@ class KernelEmitter:
         block = Block(arg_types=list(map(_memref_of, values)))
         self.kernel = block
         self.sizes: dict[Size, SSAValue] = {}
-        """The index arguments, by what they are: terms of sizes that only a call knows. More come where they are needed."""
+        """The index arguments, by the terms of dynamic sizes that they are. More are added where they are needed."""
         for value in values:
             for size in shape_of(value):
                 self._terms(size)
@@ -118,17 +119,17 @@ class KernelEmitter:
         self.branches: list[tuple[_Level, int]] = []
         self.guarded = 0
         self.nested = 0
-        """How many loops stand around the innermost branch whose contents may not be computed outside of it."""
+        """The number of loops around the innermost branch whose contents may not be computed outside it."""
         self.reads: dict[SSAValue, set[tuple[_Level, Point]]] = {}
         self.stored: set[tuple[_Level, Point]] = set()
         self.following: set[SSAValue] = set()
-        """What depends on the result of an op that writes its own loops: known only where that writes."""
+        """Values that depend on the result of an op with a loop nest of its own: known only where that nest writes."""
         self.inplace: list[tuple[int, int]] = []
         self.stored_first: dict[SSAValue, SSAValue] = {}
-        """Local buffers of what is computed before the nest of the results."""
+        """Local buffers of the values that are computed before the nest of the results."""
 
     def emit(self) -> Block:
-        """The kernel's block with all loops in it."""
+        """The kernel's block, with all loops in it."""
         root = self.outputs[0].owner
         if (nest := self.plan.nest) is not None:
             self._write_nest(nest)
@@ -167,7 +168,7 @@ class KernelEmitter:
         self._find_inplace()
 
     def _store_first(self, value: SSAValue) -> None:
-        """A nest that computes all of a value into a local buffer."""
+        """A nest that computes a whole value into a local buffer."""
         op = value.owner
         assert isinstance(op, Operation)
         name = value.name_hint or op.name.removeprefix("graph.")
@@ -183,7 +184,7 @@ class KernelEmitter:
         self.stored_first[value] = alloc.buffer
 
     def _write_nest(self, op: GraphOp) -> None:
-        """The loops that an op writes itself; elementwise ops that follow are computed where it writes."""
+        """The loops of an op with a nest of its own; elementwise ops that follow are computed where it writes."""
         if list(self.outputs) != list(op.results):
             shapes = [shape_of(value) for value in (*op.results, *self.outputs)]
             if not op.writes_once or len(set(shapes)) > 1:
@@ -196,11 +197,11 @@ class KernelEmitter:
         self._find_inplace()
 
     def follows(self, op: GraphOp) -> bool:
-        """Whether something is computed where an op writes its result."""
+        """Whether a value is computed where an op writes its result."""
         return op.results[0] in self.following
 
     def store_following(self, scalar: SSAValue, value: SSAValue, point: Point) -> None:
-        """Store the outputs at a point, where the loops of an op give its result `value` at that point."""
+        """Store the outputs at a point, where the loops of an op have computed its result `value`."""
         point = tuple(map(_tidy, point))
         self.levels[-1].values[value, point, None] = scalar
         scalars = [self.pull(output, point) for output in self.outputs]
@@ -227,7 +228,7 @@ class KernelEmitter:
     # -- loops
 
     def given_shapes(self) -> list[tuple[int, list[AffineExpr], None]]:
-        """The sizes of the arguments of the kernel of type `?`, over its index arguments: see `KernelOp.build_kernel`."""
+        """The dynamic sizes (`?`) of the kernel's arguments, over its index arguments: see `KernelOp.build_kernel`."""
         numbers = {argument: k for k, argument in enumerate(self.sizes.values())}
 
         def spelled(size: Any) -> AffineExpr:
@@ -243,7 +244,7 @@ class KernelEmitter:
         return [(k, list(map(spelled, shape_of(value))), None) for k, value in open_]
 
     def _terms(self, size: Any) -> tuple[int, list[tuple[SSAValue, int]]]:
-        """A size as a number plus multiples of index arguments, each of which is there from here on."""
+        """A size as a constant plus multiples of index arguments, which are added as needed."""
         if not isinstance(size, Size):
             return size, []
         constant, terms = size.constant, list[tuple[SSAValue, int]]()
@@ -298,25 +299,25 @@ class KernelEmitter:
         return block, AffineDimExpr(len(self.indices) - 1)
 
     def _loop_name(self) -> str:
-        """`i`, `j`, ... `w`, `i2`, `j2`, ...: steps of a schedule find loops by name."""
+        """`i`, `j`, ... `w`, `i2`, `j2`, ...: schedule primitives find loops by name."""
         again, letter = divmod(self.loops_named, len(_LOOP_NAMES))
         self.loops_named += 1
         return _LOOP_NAMES[letter] + (str(again + 1) if again else "")
 
     def open_value(self, position: SSAValue) -> AffineExpr:
-        """Let points use a computed index, from here to the end of the loop around it."""
+        """Make a computed index usable in points, from here to the end of the loop around it."""
         self.indices.append(position)
         self.levels.append(_Level(self.levels[-1].builder, dict(self.levels[-1].values)))
         return AffineDimExpr(len(self.indices) - 1)
 
     def close_to(self, depth: int) -> None:
-        """End all bodies further in than `depth` loops."""
+        """End all bodies deeper than `depth` loops."""
         del self.levels[depth + 1 :], self.indices[depth:]
 
     def open_branch(self, block: Block, *, guards: bool = False) -> int:
-        """Start a block that may not run: what is computed in it is not known after it.
+        """Start a block that may not run: values computed in it are not known after it.
 
-        If it `guards`, what is pulled in it is also not computed before it, where no loop in it is needed for that.
+        If it `guards`, values pulled in it are also not hoisted before it, where no inner loop is needed for that.
         """
         self.branches.append((self.levels[-1], self.guarded))
         if guards:
@@ -330,7 +331,7 @@ class KernelEmitter:
         self.levels[-1], self.guarded = self.branches.pop()
 
     def insert(self, op: Operation) -> None:
-        """Append an op at the current place."""
+        """Append an op at the insertion point."""
         self.levels[-1].block.add_op(op)
 
     # -- pulling
@@ -347,7 +348,7 @@ class KernelEmitter:
             self.nested -= 1
 
     def _before(self, value: SSAValue, point: Point) -> list[tuple[SSAValue, Point]]:
-        """What a scalar is computed from, in the order in which pulling computes it: long chains need no deep recursion."""
+        """The operands of a scalar, in the order in which pulling computes them: long chains need no deep recursion."""
         found: dict[tuple[SSAValue, Point], None] = {}
         pending = [(value, point, False)]
         while pending:
@@ -361,7 +362,7 @@ class KernelEmitter:
 
     @staticmethod
     def _plain_reads(op: Any, point: Point) -> list[tuple[SSAValue, Point]]:
-        """What an op without loops of its own reads at a point; nothing where earlier reads say at which places."""
+        """The elements that an op without loops reads at a point; nothing where earlier reads determine the subscripts."""
         equation = op.single_equation() if isinstance(op, GraphOp) and op.name != "graph.const" else None
         if equation is None or equation.n_reduce or any(read.positions for read in equation.reads):
             return []
@@ -378,7 +379,7 @@ class KernelEmitter:
         level = self.levels[depth]
         key = (value, point, last)
         if key not in level.values:
-            # loops further in stay open meanwhile; what is built now goes before them
+            # inner loops stay open meanwhile; ops built now go before them
             levels, indices = self.levels, self.indices
             self.levels, self.indices = levels[: depth + 1], indices[:depth]
             try:
@@ -412,7 +413,7 @@ class KernelEmitter:
         return self._evaluate(op, equation, point)
 
     def _evaluate(self, op: GraphOp, equation: Equation, point: Point) -> SSAValue:
-        """The scalar an equation gives at a point, in the current loop."""
+        """The scalar of an equation at a point, in the current loop."""
         if not equation.n_reduce:
             return self._body(op, equation, point)
         results = self._reduce(op, equation, point, equation.space[equation.n_parallel :])
@@ -430,7 +431,7 @@ class KernelEmitter:
         return equation.body(builder, *scalars)
 
     def _read(self, op: GraphOp, equation: Equation, read: Read, point: Point) -> SSAValue:
-        """What one access of an equation gives, at positions that earlier ones have given."""
+        """The value of one access of an equation, at subscripts from earlier accesses."""
         depth, symbols = len(self.indices), list[AffineExpr]()
         for given in read.positions:
             earlier = equation.reads[given.read]
@@ -441,7 +442,7 @@ class KernelEmitter:
         return value
 
     def _reduce(self, op: GraphOp, equation: Equation, point: Point, sizes: Sequence[Any]) -> Sequence[SSAValue]:
-        """One `reduce` loop a reduced dim, nested; the results of the outermost."""
+        """One `reduce` loop for each reduced dim, nested; returns the results of the outermost."""
         monoid = equation.monoid
         assert monoid is not None
         inner, dim = self.open_loop()
@@ -491,7 +492,7 @@ class KernelEmitter:
         return AffineMap(len(indices), 0, tuple(canonical(e, len(indices)) for e in exprs)), indices
 
     def _without_sizes(self, expr: AffineExpr, indices: list[SSAValue]) -> AffineExpr:
-        """An expression in which index arguments stand for sizes that only a call knows: they are added to `indices`."""
+        """An expression with index arguments for dynamic sizes, which are added to `indices`."""
         if isinstance(expr, AffineConstantExpr) and isinstance(expr.value, Size):
             constant, terms = self._terms(expr.value)
             total: AffineExpr = AffineConstantExpr(constant)
@@ -512,7 +513,7 @@ class KernelEmitter:
 
 @lru_cache(maxsize=8192)
 def _over_used_dims(point: tuple[AffineExpr, ...]) -> tuple[tuple[AffineExpr, ...], tuple[int, ...]]:
-    """Expressions over those of their dims that they use alone, and which these are."""
+    """Expressions over the dims that they use alone, and these dims."""
     used = sorted({d for e in point for d in e.used_dims()})
     renamed: list[AffineExpr] = [AffineConstantExpr(0)] * (max(used, default=-1) + 1)
     for position, dim in enumerate(used):
@@ -521,12 +522,12 @@ def _over_used_dims(point: tuple[AffineExpr, ...]) -> tuple[tuple[AffineExpr, ..
 
 
 def size_name(number: int) -> str:
-    """The name of a size that only a call knows, by its number: `N`, `M`, `K`, `N3` ..."""
+    """The name of a dynamic size, by its number: `N`, `M`, `K`, `N3` ..."""
     return "NMK"[number] if number < 3 else f"N{number}"
 
 
 def _not_negative(term: Size) -> tuple[int, list[tuple[Any, int]]]:
-    """A term as a number plus multiples of sizes that are not negative, which is what kernels assume of index arguments."""
+    """A term as a number plus multiples of nonnegative sizes, as kernels assume of index arguments."""
     low, high = term.bounds
     if low >= 0:
         return 0, [(term, 1)]
@@ -542,7 +543,7 @@ def _memref_of(value: SSAValue):
 
 
 def compose(map: AffineMap, point: Point, symbols: Sequence[AffineExpr] = ()) -> Point:
-    """The index point that a map gives at a point."""
+    """The index point that a map computes from a point."""
     return tuple(_tidy(e.replace_dims_and_symbols(list(point), list(symbols))) for e in map.results)
 
 

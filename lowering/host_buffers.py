@@ -1,4 +1,4 @@
-"""The buffers of a host function: arguments, results, what is computed in between, views of them, and their sizes."""
+"""The buffers of a host function: arguments, results, intermediates, views of them, and their sizes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .fusion_to_loops import size_name
 
 
 class HostBuffers:
-    """A host function under construction: which buffer each value of a graph function is in, and what its sizes are.
+    """A host function under construction: the buffer of each value of a graph function, and its sizes.
 
     Attributes:
         block: the body of the host function.
-        buffers: where values are that have been computed.
-        destinations: where returned values are to be stored.
-        parts: values that are a part of another one without gaps, which they are stored into: that value, and the element of it
-            that they begin with.
-        sizes: the arguments of the host function that give sizes which only a call knows, by these.
+        buffers: the buffers of values that have been computed.
+        destinations: the buffers for returned values.
+        parts: values that are a contiguous part of another one, into which they are stored: that value, and their offset in it,
+            in elements.
+        sizes: the arguments of the host function that carry dynamic sizes, by these.
     """
 
     def __init__(self, function: func.FuncOp):
@@ -40,7 +40,7 @@ class HostBuffers:
         self._constants: dict[int, SSAValue] = {}
 
     def size(self, size: Any, origin: Operation | None = None) -> Any:
-        """A size: a number, or the argument of the host function that gives it.
+        """A size: a number, or the argument of the host function that carries it.
 
         Raises:
             CompileError: no argument of the function has one of its symbols.
@@ -49,7 +49,7 @@ class HostBuffers:
             return size
         if size not in self.sizes:
             is_called = self.function.sym_visibility is not None and self.function.sym_visibility.data == "private"
-            for symbol in size.symbols if origin is not None and not is_called else ():  # who calls it gives its sizes
+            for symbol in size.symbols if origin is not None and not is_called else ():  # the caller passes its sizes
                 if Size.product((symbol,)) not in self.sizes:
                     rule = f"size {size} of one of its values has {symbol}, which is in the shape of no argument"
                     raise error_at(origin or self.function, f"cannot be compiled: {rule}")
@@ -62,13 +62,13 @@ class HostBuffers:
         return [self.size(size, origin) for size in shape_of(value)]
 
     def insert(self, op: Operation, origin: Operation) -> Operation:
-        """Append an op, at the place of another one."""
+        """Append an op, with the source location of another one."""
         op.location = origin.location
         self.block.add_op(op)
         return op
 
     def view(self, buffer: SSAValue, like: SSAValue, origin: Operation, offset: int = 0) -> SSAValue:
-        """The same contiguous buffer from an element on under the shape of a tensor, or with pairs for complex numbers."""
+        """A contiguous buffer from an element on, viewed with the shape of a tensor, or with pairs for complex numbers."""
         shape = shape_of(like)
         strides = [1] * len(shape)
         for k in range(len(shape) - 2, -1, -1):
@@ -83,7 +83,7 @@ class HostBuffers:
         return self.insert(view, origin).results[0]
 
     def buffer(self, value: SSAValue, origin: Operation) -> SSAValue:
-        """Where a computed value is stored: a result of the function, a part of another value, or a new buffer."""
+        """The buffer for a computed value: a result of the function, a part of another value, or a new buffer."""
         if value not in self.buffers:
             target = self.destinations.get(value)
             if target is None and value in self.parts:
@@ -93,13 +93,13 @@ class HostBuffers:
         return self.buffers[value]
 
     def written(self, op: Operation, initial: SSAValue | None, result: SSAValue) -> SSAValue:
-        """The buffer of a result that an op changes in place, with its initial contents."""
+        """The buffer of a result that an op updates in place, with its initial contents."""
         if initial is None:
             return self.buffer(result, op)
         source = self.buffers[initial]
         is_free = result not in self.destinations and result not in self.parts
         if isinstance(source.owner, memref.AllocOp) and initial.has_one_use() and is_free:
-            self.buffers[result] = source  # nobody else wants the contents
+            self.buffers[result] = source  # the contents have no other use
             return source
         target = self.buffer(result, op)
         if source is not target:
@@ -126,7 +126,7 @@ class HostBuffers:
         return buffer
 
     def index(self, value: int, origin: Operation) -> SSAValue:
-        """A number of type `index`, one op each."""
+        """A constant of type `index`, one op each."""
         if value not in self._constants:
             constant = self.insert(arith.ConstantOp(IntegerAttr(value, index)), origin).results[0]
             constant.name_hint = f"n{value}"
@@ -134,12 +134,12 @@ class HostBuffers:
         return self._constants[value]
 
     def reshaped(self, buffer: SSAValue, value: SSAValue, like: SSAValue, origin: Operation) -> SSAValue:
-        """The buffer of a value under the shape of another tensor."""
+        """The buffer of a value viewed with the shape of another tensor."""
         return buffer if shape_of(value) == shape_of(like) else self.view(buffer, like, origin)
 
 
 def error_at(op: Operation, message: str) -> CompileError:
-    """An error about an op: its name, what it does, its place."""
+    """An error about an op: its name, the problem, its source location."""
     error = CompileError(f"'{op.name}' op {message}")
     error.location = op.location
     return error

@@ -1,6 +1,6 @@
-"""Control flow of graphs as calls of host functions: loops and branches, on buffers that take turns.
+"""Control flow of graphs as calls of host functions: loops and branches, on alternating buffers.
 
-Each function writes the call of an op and returns how many scalar operations it takes, about.
+Each function emits the call of an op and returns an estimate of its scalar operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .work import UNKNOWN_TRIPS
 
 
 def repeat(host: HostBuffers, op: ForOp) -> int:
-    """Call the function of a loop's body again and again, between two buffers for each carried value."""
+    """Call the function of a loop's body repeatedly, with two alternating buffers for each carried value."""
     carry, spare = _carried(host, op, op.inits, op.carried_results)
     position = host.scalar(i64, op, "i")
     consts, over = ([host.buffers[v] for v in values] for values in (op.consts, op.stacks))
@@ -34,7 +34,7 @@ def repeat(host: HostBuffers, op: ForOp) -> int:
 
 
 def repeat_while(host: HostBuffers, op: WhileOp) -> int:
-    """Call the functions of the condition and the body in turns."""
+    """Call the functions of the condition and the body alternately."""
     carry, spare = _carried(host, op, op.inits, op.results)
     consts = [host.buffers[v] for v in op.consts]
     condition, body = (name.string_value() for name in op.callees)
@@ -58,24 +58,24 @@ def call_once(host: HostBuffers, op: ChosenOp) -> int:
 def _carried(
     host: HostBuffers, op: Operation, inits: Sequence[SSAValue], results: Sequence[SSAValue]
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Two buffers for each carried value, of which the first is that of the result and holds the initial value."""
+    """Two buffers for each carried value; the first is that of the result and holds the initial value."""
     carry = [host.written(op, init, result) for init, result in zip(inits, results, strict=True)]
     return carry, [host.alloc(value, op) for value in inits]
 
 
 def _works(op: ControlOp) -> list[int]:
-    """The work of a call of each function of an op, which are converted already."""
+    """The work of a call of each function of an op, which are already converted."""
     return [1 if function.work is None else function.work.value.data for function in _functions(op)]
 
 
 def _call(host: HostBuffers, call: HostCallOp, op: ControlOp) -> None:
-    """Insert a call of other functions, with the sizes that these take; their temporaries are found later."""
+    """Insert a call of other functions, with the sizes that these take; their temporaries are assigned later."""
     sizes = [[host.size(size, op) for size in function.meant_sizes()] for function in _functions(op)]
     host.insert(call.with_more([((), given) for given in sizes]) if any(sizes) else call, op)
 
 
 def _functions(op: ControlOp) -> list[program.FuncOp]:
-    """The functions that an op runs, which are converted already."""
+    """The functions that an op calls, which are already converted."""
     functions: list[program.FuncOp] = []
     for name in op.callees:
         found = SymbolTable.lookup_symbol(op, name)

@@ -21,7 +21,7 @@ class IndexArith:
     """Appends ops to a block; numbers become constants in another.
 
     Args:
-        spread: makes a vector of a scalar, when there are vectors.
+        spread: broadcasts a scalar to a vector, when there are vectors.
     """
 
     def __init__(self, block: Block, constants: Block, spread: Callable[[SSAValue], SSAValue] | None = None):
@@ -94,7 +94,7 @@ class IndexArith:
         return self.builder.insert(arith.FloorDivSIOp.create(operands=[x, divisor], result_types=[x.type]))
 
     def mod(self, x: Number, y: int) -> Number:
-        """The remainder by a positive number, which is not negative."""
+        """The nonnegative remainder by a positive number."""
         if isinstance(x, int):
             return x % y
         if y & (y - 1) == 0:

@@ -28,7 +28,7 @@ class Kernels:
     by_key: dict[object, tuple[KernelOp | None, int]] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     sizes: dict[KernelOp, list[Size]] = field(default_factory=dict)
-    """What the index arguments of kernels are: terms of sizes that only a call knows, none negative."""
+    """The index arguments of kernels: terms of dynamic sizes, all nonnegative."""
 
     def get(self, plan: KernelPlan) -> tuple[KernelOp | None, int]:
         """The kernel of a plan, and the work of one run.
@@ -41,7 +41,7 @@ class Kernels:
         return self.by_key[key]
 
     def _built(self, plan: KernelPlan) -> KernelOp | None:
-        """A new kernel; where the nest of its op cannot be built, by the plain nest of that op."""
+        """A new kernel; if the nest of its op cannot be built, from the plain nest of that op."""
         nest, name = plan.nest, self._name(plan.body)
         if nest is None or not (nest.composite or nest.has_plain_nest):
             return self._emitted(KernelEmitter(plan, self.module), name)

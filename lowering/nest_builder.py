@@ -1,7 +1,7 @@
 """Loop nests of graph ops that no equation describes: scans, scatters, windows with padding, blocked composites.
 
 Such an op writes its loop form itself, in `GraphOp.nest(b)`, with the builder below. Index points are affine expressions over
-the open loops, so that what an operand holds is pulled through the equations of its producers as everywhere else.
+the open loops, so that elements of an operand are pulled through the equations of its producers as everywhere else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Loop:
-    """An open loop: its index for points, its carried values, and after it has closed its results."""
+    """An open loop: its index for points, its carried values, and after its end its results."""
 
     index: AffineExpr
     carried: Sequence[SSAValue]
@@ -37,7 +37,7 @@ class Loop:
     given: Sequence[SSAValue] = field(default=(), repr=False)
 
     def give(self, *values: SSAValue) -> None:
-        """What an iteration yields: the next carried values, or what a reduce loop combines."""
+        """Yield values from an iteration: the next carried values, or the contribution to a reduce loop."""
         self.given = values
 
 
@@ -58,12 +58,12 @@ class NestBuilder:
 
     @property
     def target(self) -> Target:
-        """The machine, for lanes of vectors."""
+        """The target, for lanes of vectors."""
         return target_of(self.emitter.module)
 
     @property
     def scalar(self) -> ScalarBuilder:
-        """Scalar arithmetic at the current place."""
+        """Scalar arithmetic at the insertion point."""
         builder = self.emitter.levels[-1].builder
         builder.location = self.op.location
         return builder
@@ -79,7 +79,7 @@ class NestBuilder:
         monoid: str | None = None,
         inits: Sequence[SSAValue] = (),
     ) -> Iterator[Loop]:
-        """A loop from `lower` to `size`, the greatest and the least of several; both may depend on the loops around it.
+        """A loop from `lower` to `size`, the maximum and the minimum of several; both may depend on the loops around it.
 
         `seq` loops carry `inits`; `reduce` loops combine what they yield with `monoid`.
         """
@@ -98,7 +98,7 @@ class NestBuilder:
 
     @contextmanager
     def when(self, condition: SSAValue) -> Iterator[None]:
-        """What is built inside runs only where an i1 scalar holds."""
+        """Ops built inside run only where an i1 scalar holds."""
         emitter = self.emitter
         then = Block()
         depth = emitter.open_branch(then)
@@ -112,7 +112,7 @@ class NestBuilder:
     def either(
         self, condition: SSAValue | None, then: Callable[[], Sequence[SSAValue]], otherwise: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """`then()` where an i1 scalar holds, and only there is it computed, else `otherwise`; no condition always holds."""
+        """`then()` where an i1 scalar holds, computed only there, else `otherwise`; no condition always holds."""
         if condition is None:
             return then()
         emitter = self.emitter
@@ -128,7 +128,7 @@ class NestBuilder:
         return made.results
 
     def index_of(self, position: SSAValue) -> AffineExpr:
-        """A computed `index` value as a part of points, until the loop around it closes. Its accesses depend on data."""
+        """A computed `index` value as a part of points, until the loop around it closes. Such accesses are indirect."""
         return self.emitter.open_value(position)
 
     def position(self, expr: AffineExpr | int) -> SSAValue:
@@ -140,7 +140,7 @@ class NestBuilder:
         return self.emitter.pull(self.op.operands[operand], tuple(map(_expr, point)))
 
     def write(self, value: SSAValue, point: Sequence[AffineExpr | int], result: int = 0) -> None:
-        """Store an element of a result, or what the fusion makes of it."""
+        """Store an element of a result, or the value that the fusion computes from it."""
         if self.emitter.follows(self.op):
             self.emitter.store_following(value, self.op.results[result], tuple(map(_expr, point)))
         else:
@@ -154,7 +154,7 @@ class NestBuilder:
         return alloc.buffer
 
     def load(self, buffer: SSAValue, point: Sequence[AffineExpr | int]) -> SSAValue:
-        """What a local buffer or a result holds now."""
+        """The current element of a local buffer or a result."""
         map, indices = self.emitter.access(tuple(_expr(e) for e in point))
         return self.scalar.insert(LoadOp.build_load(buffer, map, indices))
 

@@ -1,6 +1,6 @@
-"""About how many instructions an op on scalars takes, where an addition or a multiply-add is one.
+"""Approximate instruction counts of scalar ops, in units of an addition or a multiply-add.
 
-What waits for a divider or is a polynomial takes what the target says (`div`, `sqrt`, `exp`). Rules of the schedule language,
+Ops that wait for a divider, and polynomials, have costs from the target (`div`, `sqrt`, `exp`). Rules of the schedule language,
 which hold on every machine, count without a target.
 """
 
@@ -13,10 +13,10 @@ from ..codegen.targets import Target
 from ..dialects.scalar_ops import is_function
 
 CHEAP_MATH = frozenset(("math.absf", "math.absi", "math.floor", "math.ceil", "math.roundeven", "math.fma", "math.copysign"))
-"""Functions that are an instruction or two."""
+"""Functions of one or two instructions."""
 
 INTEGER_DIVISIONS = frozenset(("arith.divsi", "arith.remsi", "arith.divui", "arith.remui"))
-"""Ops that no vector unit has."""
+"""Ops without vector instructions."""
 
 _FIXED = {
     "arith.constant": 0.0,
@@ -31,7 +31,7 @@ _KINDS = {"arith.divf": "div", "math.sqrt": "sqrt"}
 
 
 def weight(op: Operation, target: Target | None = None) -> float:
-    """The instructions of an op on scalars on a target, or on whatever machine."""
+    """The instructions of a scalar op on a target, or on a generic machine."""
     fixed = _FIXED.get(op.name)
     if fixed is not None:
         return fixed

@@ -1,14 +1,14 @@
-"""Give every intermediate buffer of a host function its place in one arena, known before anything runs.
+"""Assign every intermediate buffer of a host function an offset in one arena, before anything runs.
 
-Each `memref.alloc` becomes a `memref.view` of the arena, a new last argument. Buffers whose lifetimes (first to last use in op
-order, views counting for their source) do not meet may share memory. A kernel with `in_place(%result over %operand)` stores
-each element of the result after its last load of that element of the operand: where the operand dies at the launch, the result
-takes over its memory. Pairs that no launch uses are dropped, so that `noalias` can be said of their arguments.
+Each `memref.alloc` becomes a `memref.view` of the arena, a new last argument. Buffers with disjoint lifetimes (first to last
+use in op order, views counting for their source) may share memory. A kernel with `in_place(%result over %operand)` stores each
+element of the result after its last load of that element of the operand: where the operand dies at the launch, the result takes
+over its memory. Pairs that no launch uses are dropped, so that their arguments can be `noalias`.
 
-A buffer whose size only a call knows becomes an argument of the function, a temporary.
+A buffer of dynamic size becomes an argument of the function, a temporary.
 
-A kernel's `loop.alloc scratch` that is too large for its stack has its place in the arena while the kernel runs; the launch
-says where (`scratch`).
+A kernel's `loop.alloc scratch` that is too large for its stack is in the arena while the kernel runs; the launch has its offset
+(`scratch`).
 
 Results that may be written over donated arguments (`donation.py`) are such pairs, too.
 """
@@ -61,12 +61,12 @@ _VIEWS = (
 
 
 MANY = 256
-"""More buffers are many: the time to place them grows with the square of their number."""
+"""Number of buffers from which there are many: the time of placing them grows with its square."""
 
 
 @dataclass(frozen=True)
 class Lifetime:
-    """A piece of memory: its size and the first and last op, by number, that touches it."""
+    """A piece of memory: its size in bytes and the first and last op, by number, that touches it."""
 
     size_bytes: int
     first: int
@@ -75,7 +75,7 @@ class Lifetime:
 
 @dataclass(frozen=True)
 class Plan:
-    """Offsets in the order of the lifetimes, the arena they need, and the bound that no plan can be below."""
+    """Offsets in the order of the lifetimes, the size of their arena, and a lower bound for all plans, in bytes."""
 
     offsets: tuple[int, ...]
     arena_bytes: int
@@ -87,9 +87,9 @@ def aligned(size: int) -> int:
 
 
 def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
-    """Place buffers one after the other into the tightest gap that its neighbours in time leave.
+    """Place buffers one after the other into the tightest gap between those with overlapping lifetimes.
 
-    Two orders are tried, large first and early first, and the smaller arena is kept; the answer depends on the input alone. Of
+    Two orders are tried, large first and early first, and the smaller arena is kept; the result depends on the input alone. For
     many buffers the second order is only tried where the first one wastes more than a sixteenth.
     """
     by_size = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
@@ -104,12 +104,12 @@ def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
 def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
     offsets, arena, n = [0] * len(lifetimes), 0, 0
     placed = np.empty((4, len(lifetimes)), np.int64)
-    """In columns, the first `n` of them, by where they begin: first and last op, and where they begin and end."""
+    """The first `n` buffers as columns, by offset: first and last op, start and end."""
     for (size, first, last), equal in groupby(order, lambda k: (aligned(lifetimes[k].size_bytes), *_span(lifetimes[k]))):
         if size == 0:
             continue
         members = list(equal)
-        # what some op needs both of must not share memory
+        # two buffers used by one op must not share memory
         taken = placed[2:, :n][:, (placed[0, :n] <= last) & (placed[1, :n] >= first)]
         ends = np.maximum.accumulate(np.concatenate(([0], taken[1])))
         for k, start in zip(members, _starts(size, len(members), ends, taken[0] - ends[:-1]), strict=True):
@@ -127,7 +127,7 @@ def _span(life: Lifetime) -> tuple[int, int]:
 
 
 def _starts(size: int, count: int, ends: np.ndarray[Any, Any], gaps: np.ndarray[Any, Any]) -> list[int]:
-    """Where equal buffers go: into the tightest gaps, each of which begins at an end, then behind the last end."""
+    """The offsets of equal buffers: in the tightest gaps, each of which begins at an end, then after the last end."""
     starts: list[int] = []
     fitting = np.flatnonzero(gaps >= size)
     for gap, start in sorted(zip(gaps[fitting].tolist(), ends[fitting].tolist(), strict=True)):
@@ -153,11 +153,11 @@ def _most_in_use(lifetimes: Sequence[Lifetime]) -> int:
 # Scratch memory of a kernel
 
 STACK_LIMIT_BYTES = 64 << 10
-"""How much stack one local buffer of a kernel may take."""
+"""Largest local buffer of a kernel on the stack, in bytes."""
 
 
 def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
-    """Where the scratch buffers that do not fit the stack stand in the scratch memory of a launch, and its size in bytes."""
+    """The offsets of the scratch buffers that do not fit the stack in the scratch memory of a launch, and its size in bytes."""
     offsets: dict[AllocOp, int] = {}
     total = 0
     for op in ops_in(kernel, AllocOp):
@@ -174,7 +174,7 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
 
 @dataclass(eq=False)
 class _Storage:
-    """Memory that one alloc, or several in place of each other, or the arena of a callee needs."""
+    """Memory of one alloc, of several that share it, or of the arena of a callee."""
 
     size: int
     first: int
@@ -183,7 +183,7 @@ class _Storage:
 
 
 def known_bytes(type: Any) -> int | None:
-    """The size of a buffer without gaps and unknown dims."""
+    """The size of a buffer without gaps and dynamic dims."""
     if not isinstance(type, MemRefType) or not isinstance(type.layout, NoneAttr) or DYNAMIC_INDEX in type.get_shape():
         return None
     return math.prod(type.get_shape()) * _element_bytes(type.element_type)
@@ -214,7 +214,7 @@ def _covers(value: SSAValue) -> bool:
 
 
 def share_temporaries(function: program.FuncOp) -> None:
-    """Make arguments of the allocs whose size only a call knows: those of one type and size, and not in use at once, share one.
+    """Make arguments of the allocs of dynamic size: those of one type and size, and not in use at once, share one.
 
     Raises:
         CompileError: a size is no argument of the function.
@@ -250,7 +250,7 @@ def share_temporaries(function: program.FuncOp) -> None:
 
 
 def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncOp]) -> None:
-    """Let a function allocate what the functions that it calls take as temporaries."""
+    """Let a function allocate the temporaries that its callees take."""
     block = function.body.block
     for op in list(block.ops):
         if not isinstance(op, HostCallOp) or not any(name in hosts and hosts[name].temporaries for name in op.callees):
@@ -296,7 +296,7 @@ class _Planner:
         self.in_place: list[tuple[str, int, int]] = []
 
     def analyse(self) -> None:
-        """Find lifetimes, and which buffers take over another's memory."""
+        """Find lifetimes, and the buffers that take over memory of others."""
         first: dict[memref.AllocOp, int] = {}
         last: dict[memref.AllocOp, int] = {}
         root = self.root
@@ -315,7 +315,7 @@ class _Planner:
                         last[alloc] = at
             if isinstance(op, LaunchOp | HostCallOp):
                 self.launches.append((at, op))
-        sizes: dict[Any, int] = {}  # few types are hundreds of buffers
+        sizes: dict[Any, int] = {}  # hundreds of buffers have few types
         for alloc in dict.fromkeys(root.values()):
             type = alloc.results[0].type
             if alloc in first and type not in sizes:
@@ -327,13 +327,13 @@ class _Planner:
                 self._reuse(op, at)
 
     def storages(self, scratch_sizes: Mapping[str, int], callees: Mapping[str, int]) -> list[_Storage]:
-        """All memory that the function needs, given what kernels and planned functions need for themselves."""
+        """All memory that the function needs, given the needs of kernels and planned functions."""
         for at, op in self.launches:
             if isinstance(op, LaunchOp):
                 if size := scratch_sizes.get(op.kernel.string_value()):
                     self.scratch.append((op, _Storage(size, at, at)))
             elif sizes := [callees[c] for c in op.callees if c in callees]:
-                self.calls.append((op, _Storage(max(sizes), at, at)))  # one runs after the other, or only one
+                self.calls.append((op, _Storage(max(sizes), at, at)))  # in sequence, or only one of them
         return list(dict.fromkeys([*self.storage.values(), *(storage for _, storage in (*self.calls, *self.scratch))]))
 
     def _reuse(self, launch: LaunchOp, at: int) -> None:
@@ -357,7 +357,7 @@ class _Planner:
                 continue
             of_old.last = of_new.last
             of_old.allocs += of_new.allocs
-            for alloc in of_new.allocs:  # not all of the function's: this is asked of each launch
+            for alloc in of_new.allocs:  # not all of the function's: this runs for each launch
                 self.storage[alloc] = of_old
             self.in_place += [(name, result, k) for k in uses]
 
@@ -368,13 +368,13 @@ class _Planner:
         start = block.first_op
         for offset in sorted(set(offsets.values())):
             constant = arith.ConstantOp.create(result_types=[index], properties={"value": IntegerAttr(offset, index)})
-            assert start is not None  # what has storage has ops
+            assert start is not None  # storage has ops
             block.insert_op_before(constant, start)
             constant.result.name_hint = f"at{offset}"
             constants[offset] = constant.result
         for alloc, storage in self.storage.items():
             old = alloc.results[0]
-            if old.first_use is None:  # what was written there goes over an argument: the arena has no room for it
+            if old.first_use is None:  # contents are written over an argument: the arena has no room for them
                 alloc.detach()
                 alloc.erase()
                 continue
@@ -437,13 +437,13 @@ class PlanBuffersPass(ModulePass):
 
 
 def pairs_in_use(module: ModuleOp, planners: dict[str, _Planner] | None = None) -> dict[str, list[tuple[int, int]]]:
-    """By kernel, those of its `in_place` pairs that a launch uses; which, no schedule of a kernel changes.
+    """The `in_place` pairs that a launch uses, by kernel; no schedule of a kernel changes them.
 
-    Allocs whose size only a call knows become arguments, donated arguments get their results, and carried values that can stay
-    in one buffer do.
+    Allocs of dynamic size become arguments, donated arguments get their results, and carried values that can stay in one buffer
+    do.
 
     Args:
-        planners: gets the planner of each function that is not planned yet, after `analyse`.
+        planners: receives the planner of each function that is not planned yet, after `analyse`.
     """
     kernels = {k.sym_name.data: k for k in module.body.block.ops if isinstance(k, KernelOp)}
     pairs = {name: kernel.in_place_pairs for name, kernel in kernels.items()}
@@ -452,7 +452,7 @@ def pairs_in_use(module: ModuleOp, planners: dict[str, _Planner] | None = None) 
         used[kernel].add((result, operand))
     hosts = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, program.FuncOp)}
     for function in _callees_first(hosts):
-        if function.arena is not None:  # was planned before, and may rely on all of them
+        if function.arena is not None:  # it was planned before, and may rely on all of them
             used = {name: set(all_pairs) for name, all_pairs in pairs.items()}
             continue
         give_temporaries(function, hosts)
@@ -467,7 +467,7 @@ def pairs_in_use(module: ModuleOp, planners: dict[str, _Planner] | None = None) 
 
 
 def _carry_in_place(module: ModuleOp, pairs: Mapping[str, Pairs]) -> Iterator[tuple[str, int, int]]:
-    """Carry values in one buffer where the body of a loop allows it; the (kernel, result, operand) triples this relies on."""
+    """Carry values in one buffer where the body of a loop allows it; returns the (kernel, result, operand) triples used."""
     hosts = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, program.FuncOp) and f.arena is None}
     ordered = _callees_first(hosts)
     wanted: dict[str, list[tuple[int, int]]] = {}

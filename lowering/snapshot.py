@@ -1,6 +1,6 @@
-"""The state of a kernel or function, from which it can be put back as it was.
+"""Snapshots of a kernel or function, from which it can be restored.
 
-What is in it is recorded by reference and made again only when that is needed: a record takes a tenth of the time of a clone.
+Contents are recorded by reference and rebuilt only on restoration: a snapshot takes a tenth of the time of a clone.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _Made = dict[SSAValue, SSAValue]
 
 
 class Snapshot:
-    """What an op that nothing reaches into holds in its regions, properties and attributes."""
+    """The regions, properties and attributes of an op that nothing else references."""
 
     def __init__(self, op: Operation):
         self.state: _Op = _op(op)
 
     def restore(self) -> None:
-        """Put the op back: it stays the same object, what is in its regions is made anew."""
+        """Restore the op: it stays the same object, the contents of its regions are rebuilt."""
         op, _, _, properties, attributes, _, regions = self.state
         made: _Made = {}
         for region, blocks in zip(op.regions, regions, strict=True):

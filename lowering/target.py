@@ -1,9 +1,9 @@
-"""The target of a module: what its attribute `lamina.target` says.
+"""The target of a module: its attribute `lamina.target`.
 
     builtin.module attributes {lamina.target = "x86-64-v3{l2=256K}"} { ... }
 
-Passes that depend on the machine read it here. A module that names none gets the host, once: what is printed then says for
-which machine it was scheduled, and what resumes it, there or elsewhere, goes on for that machine.
+Passes that depend on the machine read it here. A module without it gets the host, once: its printed text then says for which
+machine it was scheduled, and compilation that resumes from it, there or elsewhere, continues for that machine.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ ATTRIBUTE = "lamina.target"
 
 
 def set_target(module: ModuleOp, target: Target) -> None:
-    """Let a module be for a target."""
+    """Set the target of a module."""
     module.attributes[ATTRIBUTE] = StringAttr(str(target))
 
 
 def declared_target(module: ModuleOp) -> Target | None:
-    """The target that a module names; None if it names none.
+    """The target of a module; None if it has none.
 
     Raises:
-        CompileError: the attribute is the text of no target.
+        CompileError: the attribute is no valid target.
     """
     said = module.attributes.get(ATTRIBUTE)
     if said is None:
@@ -42,10 +42,10 @@ def declared_target(module: ModuleOp) -> Target | None:
 
 
 def target_of(op: Operation) -> Target:
-    """The target of the module around an op (or of the module itself); the host, which is recorded, if it names none.
+    """The target of the module around an op (or of the module itself); the host, which is recorded, if it has none.
 
     Raises:
-        CompileError: the attribute is the text of no target.
+        CompileError: the attribute is no valid target.
     """
     while (parent := op.parent_op()) is not None:
         op = parent

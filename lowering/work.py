@@ -1,4 +1,4 @@
-"""How many scalar operations a call takes, about: what tells whether threads are worth waking."""
+"""Estimated scalar operations of a call, which decide whether threads are worth waking."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..dialects.sizes.polynomial import expected_size
 from ..dialects.types import shape_of
 
 UNKNOWN_TRIPS = 16
-"""How often a loop of a hand-written kernel is taken to run when its bounds depend on other loops or on data."""
+"""Assumed trip count of a loop of a handwritten kernel whose bounds depend on other loops or on data."""
 
 
 def work_of(body: Block) -> int:
-    """Scalar operations of one run of a fusion body, about: the points of every equation, the elements of every other nest."""
+    """Estimated scalar operations of one run of a fusion body: points of equations, elements of other nests."""
     return sum(work_of_op(op) for op in body.ops if isinstance(op, GraphOp))
 
 
 def work_of_op(op: GraphOp) -> int:
-    """Scalar operations of one op, about: of a composite one for each element of its operands and results."""
+    """Estimated scalar operations of one op: for a composite, one for each element of its operands and results."""
     elements = _elements(op) if op.has_nest or op.composite else 0
     return elements + sum(_points(equation.space) for equation in op.equations())
 
@@ -37,7 +37,7 @@ def _points(sizes: Sequence[Any]) -> int:
 
 
 def work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
-    """Operations of one run of a block of a hand-written kernel, about."""
+    """Estimated scalar operations of one run of a block of a handwritten kernel."""
     total = 0
     for op in block.ops:
         inner = [work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]

@@ -1,1 +1,1 @@
-"""Facts about loop nests that schedules and lowerings ask for: no rewrites."""
+"""Analyses of loop nests for schedules and lowerings; nothing here rewrites."""

@@ -1,4 +1,4 @@
-"""What a kernel reads and writes: every access with the loops around it and its subscripts as linear expressions."""
+"""The accesses of a kernel, each with the loops around it and its subscripts as linear expressions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Access:
 
     @cached_property
     def terms(self) -> Sequence[tuple[dict[SSAValue, int], int] | None]:
-        """For each subscript of a load or store the coefficients of indices and the constant; None where it is not linear."""
+        """The coefficients of indices and the constant, for each subscript of a load or store; None where it is not linear."""
         op = self.op
         return [_terms(expr, op.indices) for expr in op.map.data.results] if isinstance(op, LoadOp | StoreOp) else []
 
     @property
     def conditional(self) -> bool:
-        """Whether it stands under an `if` or in a `while`, so that it may not happen in an iteration of its loops."""
+        """Whether it is inside an `if` or a `while`, so that it may not happen in an iteration of its loops."""
         parent = self.op.parent_op()
         while parent is not None and not isinstance(parent, KernelOp):
             if isinstance(parent, IfOp | WhileOp):
@@ -77,16 +77,16 @@ def _terms(expr: AffineExpr, indices: Sequence[SSAValue]) -> tuple[dict[SSAValue
 
 
 def private_to(buffer: SSAValue) -> tuple[ForOp, ...]:
-    """The loops each of whose iterations has its own copy of a buffer: those around its `loop.alloc`."""
+    """The loops each of whose iterations has a separate copy of a buffer: those around its `loop.alloc`."""
     owner = buffer.owner
     return tuple(around(owner)) if isinstance(owner, AllocOp) else ()
 
 
 class Instance:
-    """One execution of an access as constraints: a variable a loop, named `<tag>.<loop>`, and subscripts over them.
+    """One execution of an access as constraints: a variable for each loop, named `<tag>.<loop>`, and subscripts over them.
 
-    Loops in `shared` have one variable for both instances of a pair, under the loop's plain name; so have sizes and all values
-    from outside of the loops.
+    Loops in `shared` have one variable for both instances of a pair, under the loop's plain name; so do sizes and all values
+    from outside the loops.
     """
 
     def __init__(self, system: System, access: Access, tag: str, shared: Mapping[ForOp, str]):
@@ -143,7 +143,7 @@ class Instance:
         return {quotient: 1}, 0
 
     def value(self, value: SSAValue) -> tuple[Terms, int]:
-        """An index value: a loop's variable, a size, a number, or something unknown."""
+        """An index value: a loop's variable, a size, a constant, or an unknown."""
         if value in self.variables:
             return {self.variables[value]: 1}, 0
         owner = value.owner
@@ -178,7 +178,7 @@ class Instance:
         return {f"{self.tag}.u{next(self._names)}": 1}
 
     def subscripts(self) -> list[tuple[Terms, int]]:
-        """One linear expression a dim of the buffer; lanes are variables of their own."""
+        """One linear expression for each dim of the buffer; lanes are separate variables."""
         op = self.access.op
         if isinstance(op, GatherOp | ScatterOp):
             return [self.value(s) for s in op.subscripts]

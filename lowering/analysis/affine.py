@@ -1,7 +1,7 @@
-"""Affine expressions over index values in a normal form: equal ones compare equal, loops are replaced in them by name of value.
+"""Affine expressions over index values in a normal form, in which equal expressions compare equal.
 
-An `AffineMap` speaks of dims; which value a dim is stands in the op that holds the map. `Affine` has the values in it, so that
-subscripts and bounds of different ops can be compared, added, and written for another place.
+An `AffineMap` is over dims; the op that holds the map says which value each dim is. `Affine` contains the values, so that
+subscripts and bounds of different ops can be compared, added, and rewritten for other loops.
 
     forms(load.map.data, load.indices)              # [io + ip + ii, ko + ki]
     form.substitute({ii: Affine.of(new) + 1})
@@ -38,7 +38,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Part:
-    """What is not linear: `x floordiv y`, `x ceildiv y`, `x mod y`, or a product of two expressions that are no numbers."""
+    """A nonlinear term: `x floordiv y`, `x ceildiv y`, `x mod y`, or a product of two expressions that are not constant."""
 
     kind: AffineBinaryOpKind
     x: Affine
@@ -56,7 +56,7 @@ class Affine:
 
     @staticmethod
     def of(value: SSAValue | int) -> Affine:
-        """A value, or a number; a value that is a constant is its number."""
+        """A value, or a number; a constant value becomes its number."""
         if isinstance(value, int):
             return Affine({}, value)
         number = _number(value)
@@ -64,7 +64,7 @@ class Affine:
 
     @staticmethod
     def parse(expr: AffineExpr, dims: Sequence[SSAValue]) -> Affine:
-        """An expression over the dims that the values stand for."""
+        """An expression over dims, with the values of the dims substituted."""
         if isinstance(expr, AffineConstantExpr):
             return Affine.of(expr.value)
         if isinstance(expr, AffineDimExpr):
@@ -102,12 +102,12 @@ class Affine:
 
     @property
     def number(self) -> int | None:
-        """The value, when it is a number."""
+        """The value, when it is constant."""
         return None if self.terms else self.constant
 
     @property
     def value(self) -> SSAValue | None:
-        """The one value that the expression is, when it is one."""
+        """The value, when the expression is a single one."""
         atom = next(iter(self.terms), None)
         plain = len(self.terms) == 1 and not self.constant and self.terms.get(atom) == 1  # pyright: ignore
         return atom if plain and isinstance(atom, SSAValue) else None
@@ -117,7 +117,7 @@ class Affine:
         return not any([isinstance(atom, Part) for atom in self.terms])
 
     def values(self) -> Iterator[SSAValue]:
-        """The values in it, also in parts."""
+        """The values in it, also in nonlinear parts."""
         for atom in self.terms:
             if isinstance(atom, Part):
                 yield from atom.x.values()
@@ -172,7 +172,7 @@ class Affine:
 
 
 def _number(value: SSAValue) -> int | None:
-    """The number that a value is, when it is a constant."""
+    """The number, when a value is a constant."""
     owner = value.owner
     constant = owner.value if isinstance(owner, arith.ConstantOp) else None
     return constant.value.data if isinstance(constant, IntegerAttr) else None
@@ -192,7 +192,7 @@ def _binary(kind: AffineBinaryOpKind, x: Affine, y: Affine) -> Affine:
 
 
 def _divided(kind: AffineBinaryOpKind, x: Affine, divisor: int) -> Affine:
-    """A division; what the divisor divides is taken out of it: (6 a + b) floordiv 6 is a + b floordiv 6."""
+    """A division, with multiples of the divisor moved out of it: (6 a + b) floordiv 6 is a + b floordiv 6."""
     whole = Affine({atom: c // divisor for atom, c in x.terms.items() if c % divisor == 0}, x.constant // divisor)
     rest = Affine({atom: c for atom, c in x.terms.items() if c % divisor}, x.constant % divisor)
     if rest.number is not None:
@@ -204,7 +204,7 @@ def _divided(kind: AffineBinaryOpKind, x: Affine, divisor: int) -> Affine:
 
 
 def forms(map: AffineMap, dims: Sequence[SSAValue]) -> list[Affine]:
-    """The results of a map over the values that its dims stand for."""
+    """The results of a map, with the values of its dims substituted."""
     found: list[Affine] = []
     for expr in map.results:
         linear = _linear(expr, len(dims))

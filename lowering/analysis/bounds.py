@@ -1,7 +1,7 @@
-"""Bounds of loops: which of their expressions matter, and how often a loop runs at most.
+"""Bounds of loops: which of their expressions matter, and greatest trip counts.
 
-A split leaves `min(16, %N - %io)`, a second one `min(4, 16 - %iio, %N - %io - %iio)`. Which of these can be the least is a
-question about all values of the sizes and outer loops at once: one of linear constraints over integers, decided exactly.
+A split leaves `min(16, %N - %io)`, a second one `min(4, 16 - %iio, %N - %io - %iio)`. Which of these can be the least depends
+on all values of the sizes and outer loops at once: a question of linear constraints over integers, decided exactly.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .linear import System, Undecided
 from .nests import around, walk
 
 UNROLL_LIMIT = 8192
-"""How many ops an unrolled loop may expand to: code generation takes more than linear time in the size of a block."""
+"""Most ops after the expansion of an unrolled loop: code generation is superlinear in the size of a block."""
 NEST_LIMIT = 1 << 16
-"""How many ops a nest of unrolled loops may expand to."""
+"""Most ops after the expansion of a nest of unrolled loops."""
 
 Linear = tuple[Terms, int]
 Combination = tuple[dict[SSAValue, int], int]
@@ -35,7 +35,7 @@ class Bound:
     """One expression of a bound, over index values.
 
     Attributes:
-        terms: the expression as a sum; None where it divides.
+        terms: the expression as a sum; None where it contains a division.
     """
 
     __slots__ = ("expr", "terms", "values")
@@ -53,16 +53,16 @@ class Bound:
 
 
 class Domain:
-    """The values that sizes and the loops around a loop can have.
+    """The possible values of sizes and of the loops around a loop.
 
-    Loops that run between numbers span a box, in which an expression is least and greatest in corners. Everything else is a
-    question of constraints.
+    Loops with constant bounds span a box, in whose corners an expression is least and greatest. Everything else is decided by
+    constraints.
     """
 
     def __init__(self, loop: ForOp):
         self.loop, self.outer = loop, tuple(around(loop))
         self.box: dict[SSAValue, tuple[int, int]] = {}
-        """The first and last value of each index that runs between numbers."""
+        """The first and last value of each index with constant bounds."""
         for outer in self.outer:
             if (bounds := outer.constant_bounds()) is not None and bounds[0] < bounds[1]:
                 step = outer.step.value.data
@@ -86,8 +86,8 @@ class Domain:
 
     @cached_property
     def instance(self) -> Instance:
-        """The same as constraints. 100 us for each loop."""
-        # the names are by depth, as loops may be without one
+        """The same as constraints, in about 100 us for each loop."""
+        # names are by depth, as loops may have no name
         shared = {outer: f"loop.{depth}" for depth, outer in enumerate(self.outer)}
         made = Instance(System(), Access(self.loop, self.loop.index, False, self.outer), "at", shared)
         for form in known_at(self.loop):
@@ -101,7 +101,7 @@ class Domain:
         return self.instance.linear(x.expr, x.values)
 
     def range(self, terms: Mapping[SSAValue, int], constant: int) -> tuple[int, int] | None:
-        """The least and the greatest value of `sum(c * index) + constant` where the box says so."""
+        """The least and the greatest value of `sum(c * index) + constant` where the box determines them."""
         low = high = constant
         for value, c in terms.items():
             ends = self.box.get(value)
@@ -112,7 +112,7 @@ class Domain:
         return low, high
 
     def never_above(self, x: Bound, y: Bound) -> bool:
-        """Whether `x <= y` always; no is also the answer where that cannot be decided."""
+        """Whether `x <= y` always; False also where that cannot be decided."""
         if x.terms is not None and y.terms is not None:
             found = self.range(*_difference(x.terms, y.terms))
             if found is not None and (found[1] <= 0 or self.is_box):
@@ -123,7 +123,7 @@ class Domain:
         return above.is_surely_empty()
 
     def only_value(self, x: Bound) -> int | None:
-        """The value of an expression when it has but one."""
+        """The value of an expression, when it has only one."""
         if x.terms is not None:
             found = self.range(*x.terms)
             if found is not None and (found[0] == found[1] or self.is_box):
@@ -144,19 +144,19 @@ def _difference(x: Combination, y: Combination) -> Combination:
 
 
 def lower_bounds(loop: ForOp) -> list[Bound]:
-    """The expressions of which the greatest is where a loop begins."""
+    """The expressions whose maximum is the start of a loop."""
     values = loop.lower_operands
     return [Bound(expr, values) for expr in loop.lower.data.results]
 
 
 def upper_bounds(loop: ForOp) -> list[Bound]:
-    """The expressions of which the least is where a loop ends."""
+    """The expressions whose minimum is the end of a loop."""
     values = loop.upper_operands
     return [Bound(expr, values) for expr in loop.upper.data.results]
 
 
 def simplify_bounds(loop: ForOp) -> None:
-    """Leave only the bound expressions that matter; those of one value become numbers. 1 to 5 ms where constraints decide.
+    """Keep only the bound expressions that matter; constant ones become numbers. 1 to 5 ms where constraints decide.
 
     `min(8, 16 - %io)` with `%io` in 0, 8 is 8; `(%io + %ii) mod 8` with `%ii` below 8 is `%ii`.
     """
@@ -176,7 +176,7 @@ def simplify_bounds(loop: ForOp) -> None:
 
 
 def _simplify_remainders(domain: Domain, loop: ForOp) -> None:
-    """Take remainders by numbers in the bounds of a loop apart, where that is possible."""
+    """Simplify remainders by constants in the bounds of a loop, where possible."""
 
     def simplified(form: Affine) -> Affine:
         total = Affine.of(form.constant)
@@ -193,7 +193,7 @@ def _simplify_remainders(domain: Domain, loop: ForOp) -> None:
 
 
 def _remainder(domain: Domain, x: Affine, divisor: int) -> Affine:
-    """`x mod divisor`: what is surely less than a unit that divides the divisor and the rest of `x` is a remainder already."""
+    """`x mod divisor`: a part surely less than a unit that divides the divisor and the rest of `x` is a remainder already."""
     units = {atom: gcd(divisor, c * _unit(atom)) for atom, c in x.terms.items()}
     for unit in dict.fromkeys((divisor, max(units.values(), default=1))):
         whole = Affine({atom: c for atom, c in x.terms.items() if units[atom] == unit})
@@ -206,7 +206,7 @@ def _remainder(domain: Domain, x: Affine, divisor: int) -> Affine:
 
 
 def _unit(atom: SSAValue | Part) -> int:
-    """A number that all values are multiples of: the step of a loop that begins at a number, and what remains of it."""
+    """A divisor of all values: the step of a loop that begins at a constant, and the remainder of its values."""
     if isinstance(atom, Part):
         terms = [c * _unit(inner) for inner, c in atom.x.terms.items()]
         is_remainder = atom.kind == AffineBinaryOpKind.Mod and atom.y.number is not None
@@ -218,16 +218,16 @@ def _unit(atom: SSAValue | Part) -> int:
 
 
 def is_multiple(form: Affine, number: int) -> bool:
-    """Whether the steps of loops and the factors show that an expression is a multiple of a number."""
+    """Whether the steps of loops and the factors prove that an expression is a multiple of a number."""
     return form.constant % number == 0 and all(c * _unit(atom) % number == 0 for atom, c in form.terms.items())
 
 
 def _deciding(domain: Domain, bounds: Sequence[Bound], is_upper: bool) -> list[AffineExpr]:
-    """Those of the expressions of a min (for an upper bound) or max that none of the others makes redundant."""
+    """The expressions of a min (for an upper bound) or max that are not redundant."""
     if len(bounds) == 1:
         return [bounds[0].expr]
     left = dict(enumerate(bounds))
-    # of equal ones the number stays, then the first
+    # of equal expressions a constant is kept, else the first
     for k in sorted(left, key=lambda k: (isinstance(bounds[k].expr, AffineConstantExpr), -k)):
         for other in left:
             pair = (left[other], left[k]) if is_upper else (left[k], left[other])
@@ -265,7 +265,7 @@ def _greatest_length(domain: Domain, lowers: Sequence[Bound], uppers: Sequence[B
 
 
 def _extent_by_constraints(domain: Domain, lowers: Sequence[Bound], uppers: Sequence[Bound], step: int) -> int | None:
-    """`constant_extent`, in 1 ms."""
+    """`constant_extent`, in about 1 ms."""
     most, system = {"extent": 1}, domain.instance.system
     ends = [domain.linear(high) for high in uppers]
     for x, a in map(domain.linear, lowers):
@@ -281,7 +281,7 @@ def _extent_by_constraints(domain: Domain, lowers: Sequence[Bound], uppers: Sequ
 
 
 def code_size(op: Operation) -> int:
-    """How many ops an op and those in it are at emission, where unrolled loops are copied."""
+    """The number of ops at emission, in an op and its regions, where unrolled loops are copied."""
     if not op.regions:
         return 1
     inside = sum(code_size(inner) for region in op.regions for block in region.blocks for inner in block.ops)
@@ -290,7 +290,7 @@ def code_size(op: Operation) -> int:
 
 
 def too_much_code(loop: ForOp, copies: int) -> str | None:
-    """What is wrong with so many copies of the body of a loop; None if that is not too much for code generation."""
+    """Why this many copies of the body of a loop are too much for code generation; None if they are not."""
     for size, limit in (
         (len(walk(loop.body.block)), UNROLL_LIMIT),
         (sum(map(code_size, loop.body.block.ops)), NEST_LIMIT),
@@ -310,7 +310,7 @@ def affine_map(exprs: Sequence[AffineExpr], values: Sequence[SSAValue]) -> tuple
 
 @lru_cache(maxsize=8192)
 def _canonical_map(exprs: tuple[AffineExpr, ...], values: tuple[int, ...]) -> tuple[AffineMap, tuple[int, ...]]:
-    """A map over those of some numbered values that it uses, each once, and which these are."""
+    """A map over the values that it uses out of some numbered ones, each once, and their numbers."""
     used = {dim for expr in exprs for dim in expr.used_dims()}
     home = list(dict.fromkeys(value for k, value in enumerate(values) if k in used))
     dims = [AffineExpr.dimension(home.index(v)) if k in used else AffineConstantExpr(0) for k, v in enumerate(values)]
@@ -323,7 +323,7 @@ def set_bounds(
     lower: tuple[Sequence[AffineExpr], Sequence[SSAValue]],
     upper: tuple[Sequence[AffineExpr], Sequence[SSAValue]],
 ) -> None:
-    """Give a loop other bounds: the greatest of some expressions, and the least of others."""
+    """Set the bounds of a loop: the maximum of some expressions, and the minimum of others."""
     inits = list(loop.inits)
     (low, low_values), (high, high_values) = _without_equals(affine_map(*lower)), _without_equals(affine_map(*upper))
     operands = [*low_values, *high_values, *inits]

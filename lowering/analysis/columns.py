@@ -1,11 +1,11 @@
-"""Columns of rows that are divided among threads: whether a part of them may begin and end anywhere.
+"""Columns of rows that are divided among threads: whether a part of them may begin and end at any column.
 
     loop.for parallel %do = 0 to %D step 32 {
       loop.for seq %e = 0 to %E {
         loop.for vector %di = 0 to 32 step 32 {      // lanes below %D - %do
           ... %out[%row, %do + %di] ...
 
-What such a loop does for a column depends on `%do + %di` alone.
+The results of such a loop in a column depend on `%do + %di` alone.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Columns:
     """The columns of a parallel loop over parts of rows, which may be divided anywhere.
 
     Attributes:
-        end: how many there are.
-        size: columns of a part.
-        store: a store whose cache lines count: to a place that data gives, if there is one.
-        dim: the dim of its buffer along which columns are.
-        bits: of an element of the buffer.
+        end: the number of columns.
+        size: columns in a part.
+        store: a store whose cache lines count: one through a gather index, if there is one.
+        dim: the dim of its buffer that is indexed by the columns.
+        bits: the width of an element of the buffer.
     """
 
     end: SSAValue
@@ -44,9 +44,9 @@ class Columns:
 
 
 def find_columns(parts: ForOp) -> Columns | None:
-    """The columns of a parallel loop over parts of rows, if it makes no difference where a part begins and ends.
+    """The columns of a parallel loop over parts of rows, if the results do not depend on where a part begins and ends.
 
-    That is so if each lane is a column, computes what its own index says, and has its own elements of what is stored to.
+    That is so if each lane is a column, depends on its own index alone, and stores to elements of its own.
     """
     upper = forms(parts.upper.data, parts.upper_operands)
     end = upper[0].value if len(upper) == 1 else None
@@ -69,12 +69,12 @@ def find_columns(parts: ForOp) -> Columns | None:
 
 
 class _Reader:
-    """Reads the body of a loop over parts, op by op.
+    """Analyses the body of a loop over parts, op by op.
 
     Attributes:
-        places: of each access the dim along which columns are, and by how many elements it is ahead; None: it has no such dim.
+        places: for each access the dim indexed by the columns, and its offset in elements; None: there is no such dim.
         columns: the indices of vector loops, the columns of a part.
-        left: for values computed from these what they are in terms of the part, the column in it and the end.
+        left: values computed from these, in terms of the part, the column in it and the end.
         masks: the values that say which lanes are columns.
     """
 
@@ -87,7 +87,7 @@ class _Reader:
         self.places: dict[LoadOp | StoreOp, tuple[int, int] | None] = {}
 
     def understands(self, op: Operation) -> bool:
-        """Whether an op does the same for a column whichever part it is in; ops are asked for in their order."""
+        """Whether an op does the same for a column in any part; ops must be queried in their order."""
         if isinstance(op, ForOp):
             return self._loop(op)
         if isinstance(op, LoadOp | StoreOp):
@@ -102,7 +102,7 @@ class _Reader:
         return isinstance(op, PrefetchOp) or self._index(op)
 
     def _ends(self) -> list[Affine]:
-        """How many lanes are columns: what is left of the row."""
+        """The number of lanes that are columns: the remainder of the row."""
         rest = Affine.of(self.end) - Affine.of(self.parts.index)
         return [rest, *(rest - Affine.of(column) for column in self.columns)]
 
@@ -129,7 +129,7 @@ class _Reader:
         return any(value in self.left for value in form.values())
 
     def _index(self, op: Operation) -> bool:
-        """Arithmetic on what is left of a row, up to the size of a part."""
+        """Arithmetic on the remainder of a row, up to the size of a part."""
         if len(op.operands) != 2 or len(op.results) != 1:
             return False
         x, y = (self.left.get(value, Affine.of(value)) for value in op.operands)

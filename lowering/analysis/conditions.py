@@ -1,4 +1,4 @@
-"""Conditions on index values as linear expressions: what holds where a branch of `loop.if` runs."""
+"""Conditions on index values as linear expressions: the facts that hold in a branch of `loop.if`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _form(value: SSAValue) -> Affine | None:
 
 
 def difference_of(op: Operation) -> Affine | None:
-    """What is 0 or more exactly where a comparison of index values holds."""
+    """An expression that is 0 or more exactly where a comparison of index values holds."""
     if not isinstance(op, CmpiOp) or (predicate := op.predicate.value.data) not in _PREDICATES:
         return None
     x, y = map(_form, op.operands)
@@ -40,7 +40,7 @@ def difference_of(op: Operation) -> Affine | None:
 
 
 def known_at(op: Operation) -> Iterator[Affine]:
-    """What is 0 or more at an op, since it stands where the condition of a `loop.if` around it holds, or where it does not."""
+    """Expressions that are 0 or more at an op, from the `loop.if` conditions around it, or their negations."""
     block = op.parent
     while block is not None and (parent := block.parent_op()) is not None and not isinstance(parent, KernelOp):
         if isinstance(parent, IfOp) and isinstance(parent.condition.owner, Operation):

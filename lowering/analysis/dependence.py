@@ -1,7 +1,7 @@
-"""Dependences between accesses, exactly: two iterations that touch one element, or a proof that there are none.
+"""Exact dependences between accesses: two iterations that touch one element, or a proof that there are none.
 
-Whether iteration `x` of one access and `y` of another conflict is a system of linear constraints over integers: both lie in the
-bounds of their loops, their subscripts are equal, and `x` stands before `y` as the question says (Pugh, "The Omega test",
+Whether iteration `x` of one access and `y` of another conflict is a system of linear constraints over integers: both are in the
+bounds of their loops, their subscripts are equal, and `x` precedes `y` in the requested relation (Pugh, "The Omega test",
 1991). A solution is a witness that a user can check by hand; no solution is a proof.
 """
 
@@ -64,7 +64,7 @@ def find_conflict(
     within: int | None = None,
     ahead: tuple[ForOp, ForOp, int] | None = None,
 ) -> Conflict | None:
-    """A pair of iterations of two accesses of one buffer that touch the same element, related as said.
+    """A pair of iterations of two accesses of one buffer that touch the same element, in the given relation.
 
     Args:
         relations: for loops around both: `=` the same iteration, `<` the first's is before the second's, `>` after it, `*` any.
@@ -126,7 +126,7 @@ def find_conflict(
 
 
 def _moves_with_one_loop(first: Access, second: Access, both: Sequence[ForOp], relations: Mapping[ForOp, str]) -> bool:
-    """Whether some subscript is the same for both accesses but for one loop, in which the iterations differ.
+    """Whether some subscript is the same for both accesses except for one loop, in which the iterations differ.
 
     The common case, proved without a system: `c * x + rest == c * y + rest` has no solution with `x < y`.
     """
@@ -153,9 +153,9 @@ def _at(terms: Terms, constant: int, point: Mapping[str, int]) -> int:
 
 
 def pairs(found: Sequence[Access], others: Sequence[Access] | None = None) -> Iterator[tuple[Access, Access]]:
-    """Ordered pairs of accesses to one buffer of which at least one writes, an access with itself included.
+    """Ordered pairs of accesses to one buffer, at least one of which writes, including an access with itself.
 
-    The second ones are of `others`, if they are given.
+    The second ones are from `others`, if given.
     """
     for one in found:
         for two in found if others is None else others:
@@ -164,10 +164,10 @@ def pairs(found: Sequence[Access], others: Sequence[Access] | None = None) -> It
 
 
 def carried_conflict(loop: ForOp, within: int | None = None) -> Conflict | None:
-    """Two iterations of a loop that touch one element, outer loops alike; None: the iterations are independent.
+    """Two iterations of a loop that touch one element, with equal outer loops; None: the iterations are independent.
 
     Raises:
-        CannotDecide: neither was found.
+        CannotDecide: neither a conflict nor a proof was found.
     """
 
     def conflict(one: Access, two: Access) -> Conflict | None:
@@ -183,7 +183,7 @@ def first_conflict(
     """The first conflict of any pair of accesses; None: there is none.
 
     Raises:
-        CannotDecide: no pair is known to conflict, and one may.
+        CannotDecide: no pair is known to conflict, but one may.
     """
     undecided: CannotDecide | None = None
     for one, two in found:

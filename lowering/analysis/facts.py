@@ -1,13 +1,13 @@
-"""What is known of a kernel, kept while nothing changes it.
+"""Cached analyses of a kernel, valid while nothing changes it.
 
-Strategies, checks of steps and emission ask the same things again and again: which ops stand in a loop, what changes from lane
-to lane, by how much an access moves. `keeping(kernel)` keeps the answers; who changes the kernel meanwhile calls `forget`, as a
-transaction does for each step that it takes.
+Strategies, checks of primitives and emission repeat the same queries: the ops in a loop, the values that differ between lanes,
+the stride of an access. `keeping(kernel)` caches the answers; code that changes the kernel meanwhile calls `forget`, as a
+transaction does for each primitive that it applies.
 
     with facts.keeping(kernel):
-        ...                       # questions
+        ...                       # queries
         facts.forget()
-        rewrite(kernel)           # nothing is kept until this is done
+        rewrite(kernel)           # nothing is cached until this is done
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _Kernel = TypeVar("_Kernel", bound=Operation)
 
 
 class Facts:
-    """The ops of a kernel in the order of the text, where those in each op and block begin and end, and other answers.
+    """The ops of a kernel in the order of the text, the spans of ops and blocks in that order, and other cached answers.
 
     Attributes:
-        spans: of the blocks, and of the ops that have any.
+        spans: the ranges of blocks, and of ops with blocks.
         inside: the ops and the blocks.
     """
 
@@ -65,10 +65,10 @@ class Facts:
 
 class _State(threading.local):
     kernel: Operation | None = None
-    """The kernel whose facts are kept."""
+    """The kernel whose analyses are cached."""
     facts: Facts | None = None
     before: Facts | None = None
-    """What was known when the change that goes on began."""
+    """The cache at the beginning of the current change."""
 
 
 _state = _State()
@@ -76,7 +76,7 @@ _state = _State()
 
 @contextmanager
 def keeping(kernel: Operation) -> Iterator[None]:
-    """Keep what is found out about a kernel meanwhile, and about no other one."""
+    """Cache the analyses of a kernel in this context, and of no other one."""
     before = _state.kernel, _state.facts
     _state.kernel, _state.facts = kernel, None
     try:
@@ -87,7 +87,7 @@ def keeping(kernel: Operation) -> Iterator[None]:
 
 @contextmanager
 def changing() -> Iterator[None]:
-    """Forget what is kept, and keep nothing meanwhile."""
+    """Clear the cache, and cache nothing in this context."""
     kernel, outer = _state.kernel, _state.before
     _state.before, _state.kernel, _state.facts = _state.facts, None, None
     try:
@@ -97,12 +97,12 @@ def changing() -> Iterator[None]:
 
 
 def forget() -> None:
-    """Forget what is kept: something has changed."""
+    """Clear the cache: the kernel has changed."""
     _state.facts = None
 
 
 def known(about: object) -> Facts | None:
-    """The facts of the kernel that an op or a block is in, if they are kept."""
+    """The cache of the kernel that contains an op or a block, if it has one."""
     facts = _state.facts
     if facts is None:
         if _state.kernel is None:
@@ -112,7 +112,7 @@ def known(about: object) -> Facts | None:
 
 
 def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
-    """A question whose first argument is an op or a block, whose answer is kept. Nobody may change it."""
+    """Caches a function whose first argument is an op or a block. Callers must not change its results."""
 
     @wraps(function)
     def asked(*about: _Asked.args, **more: _Asked.kwargs) -> _Answer:
@@ -129,13 +129,13 @@ def kept(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
 
 
 def at_first(question: Callable[_Asked, _Answer], *about: _Asked.args, **more: _Asked.kwargs) -> _Answer:
-    """The answer of a kept question for who changes the kernel, but so far nothing that the answer tells of."""
+    """The cached answer of a query, for code that changes the kernel but nothing yet that the answer depends on."""
     before, key = _state.before, (getattr(question, "__wrapped__", None), *about)
     return before.answers[key] if before is not None and key in before.answers else question(*about, **more)
 
 
 def planned(plan: Callable[[_Step, _Kernel], _Answer]) -> Callable[[_Step, _Kernel], _Answer]:
-    """What a step is going to do to a kernel, which its check asks for, kept for its rewrite if that asks first of all."""
+    """The plan of a rewrite, computed by a primitive's check and kept for its rewrite if that runs next."""
 
     @wraps(plan)
     def asked(step: _Step, kernel: _Kernel) -> _Answer:

@@ -1,4 +1,4 @@
-"""How many floating-point operations a block of loops takes."""
+"""The number of floating-point operations of a block of loops."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...dialects.types import is_float, scalar_of
 
 _FLOPS = {"math.fma": 2, "vector.fma": 2}
 _MOVES = frozenset(f"arith.{name}" for name in ("constant", "select", "sitofp", "uitofp", "extf", "truncf", "bitcast"))
-"""Ops that give floats and compute nothing."""
+"""Ops with float results that compute nothing."""
 _SAMPLES = 8
-"""How many iterations of a loop are looked at whose inner loops have bounds that depend on it."""
+"""Most sampled iterations of a loop whose inner loops have bounds that depend on it."""
 
 
 def flops_of(block: Block, env: Mapping[SSAValue, int]) -> float:
-    """Floating-point operations of one run of a block; loops with bounds that vary are sampled, a while loop counts once.
+    """Floating-point operations of one run of a block; loops with varying bounds are sampled, a while loop counts once.
 
     Args:
         env: the values of sizes; a loop whose bounds are not among them counts as one run of its body.

@@ -1,4 +1,4 @@
-"""What changes from lane to lane when iterations of a loop run side by side, and by how much an access moves."""
+"""Values that differ between lanes when iterations of a loop are vectorized, and the strides of accesses."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .nests import around, ops_in
 
 @kept
 def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None:
-    """(buffer dim, elements) an access moves by when `index` grows by one; (0, 0): it does not; None: along several dims."""
+    """(buffer dim, elements) by which an access moves when `index` grows by one; (0, 0): invariant; None: other."""
     indices = op.indices
     return movement(op.map.data, tuple([int(value is index) for value in indices])) if index in indices else (0, 0)
 
 
 @lru_cache(maxsize=8192)
 def movement(map: AffineMap, steps: tuple[int | None, ...]) -> tuple[int, int] | None:
-    """(dim, elements) by which subscripts move where their indices grow by `steps`, of which None is not known; (0, 0): not at
-    all; None: along several dims, or by what is not known."""
+    """(dim, elements) by which subscripts move where their indices grow by `steps` (None: unknown); (0, 0): invariant; None:
+    other."""
     moves: list[tuple[int, int]] = []
     for dim, expr in enumerate(map.results):
         form = linear_form(expr, map.num_dims)
@@ -58,12 +58,12 @@ def stored_bits(loop: ForOp) -> int:
 
 @kept
 def varying_values(loop: ForOp) -> set[SSAValue]:
-    """The values in the loop that change with its index; a local buffer changes, as each iteration has its own."""
+    """The values in the loop that change with its index; local buffers do, as each iteration has a separate copy."""
     varying: set[SSAValue] = {loop.index}
     if loop.kind.data != "reduce":
         varying.update(loop.body.block.args[1:])
     before = 0
-    while before != len(varying):  # what a loop carries may change because of what stands after its use
+    while before != len(varying):  # a carried value may change because of ops after its use
         before = len(varying)
         _visit(loop.body.block, loop, varying)
     return varying
@@ -107,7 +107,7 @@ def _carry(op: ForOp | WhileOp, moved: Sequence[bool], arguments: Sequence[SSAVa
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:
-    """What a branch or body yields."""
+    """The yielded values of a branch or body."""
     return block.last_op.operands if isinstance(block.last_op, YieldOp) else ()
 
 
@@ -117,14 +117,15 @@ def stops_apart(op: WhileOp, varying: set[SSAValue]) -> bool:
 
 
 def has_own_bounds(op: ForOp, varying: set[SSAValue]) -> bool:
-    """Whether a loop inside has bounds that change from lane to lane."""
+    """Whether an inner loop has bounds that differ between lanes."""
     return any(v in varying for v in (*op.lower_operands, *op.upper_operands))
 
 
 def shares_index(op: ForOp, loop: ForOp, varying: set[SSAValue]) -> bool:
-    """Whether lanes can run a loop inside with one index, each taking part while that is within its own bounds.
+    """Whether lanes can run an inner loop with one index, each taking part while the index is within its bounds.
 
-    So they can when the lower bound is affine in the index of `loop` and lanes start a multiple of the step apart.
+    That holds when the lower bound is affine in the index of `loop` and lanes start at distances that are multiples of the
+    step.
     """
     step = op.step.value.data
     lows = op.lower.data.results
@@ -137,7 +138,7 @@ def shares_index(op: ForOp, loop: ForOp, varying: set[SSAValue]) -> bool:
 
 
 def shift(expr: AffineExpr, operands: Sequence[SSAValue], loop: ForOp, varying: set[SSAValue]) -> int | None:
-    """By how much an expression grows with the index of `loop`; None when it depends on other values that change."""
+    """The stride of an expression in the index of `loop`; None when it depends on other values that change."""
     used = [(k, operands[k]) for k in expr.used_dims() if operands[k] in varying]
     if not used:
         return 0
@@ -148,7 +149,7 @@ def shift(expr: AffineExpr, operands: Sequence[SSAValue], loop: ForOp, varying: 
 
 
 def always_inside(op: LoadOp | StoreOp) -> bool:
-    """Whether an access of one element is inside its buffer in every iteration of its loops, conditions aside. 1 ms."""
+    """Whether an access of one element is in bounds in every iteration of its loops, ignoring conditions. About 1 ms."""
     buffer, access = op.buffer, Access(op, op.buffer, False, tuple(around(op)))
     owner = buffer.owner
     kernel = owner.parent_op() if isinstance(owner, Block) else None

@@ -1,9 +1,9 @@
-"""Exact questions about integer points of linear constraints: does one exist, which, and between which bounds is an expression.
+"""Exact queries about integer points of linear constraints: emptiness, a sample point, and bounds of an expression.
 
 Subscripts and loop bounds are affine, so "may these two accesses meet" and "can this subscript leave its buffer" are systems of
 linear constraints over integers. The method is the Omega test (W. Pugh, "The Omega test: a fast and practical integer
 programming algorithm for dependence analysis", Supercomputing 1991), which makes Fourier-Motzkin elimination exact. Nearly all
-systems that are empty contradict the intervals of their variables, which is seen first; else:
+empty systems contradict the intervals of their variables, which are tested first; else:
 
 1. rows are divided by their gcd, the constant rounded towards the set; of rows with equal terms the tightest stays, opposite
    rows that touch are an equality;
@@ -20,23 +20,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 
 Row = tuple[dict[int, int], int]
-"""Coefficients of variables (numbers) and a constant: `sum + constant`, which is >= 0 or == 0 by where it stands."""
+"""Coefficients of variables (numbers) and a constant: `sum + constant`, which is >= 0 or == 0 depending on its list."""
 
 BUDGET = 20_000
 
 
 class Undecided(Exception):
-    """The budget is spent and the question is still open."""
+    """The budget is spent without a decision."""
 
 
 class _Empty(Exception):
-    """A row cannot hold."""
+    """A row is unsatisfiable."""
 
 
 class System:
     """A conjunction of linear constraints over named integer variables.
 
-    `budget` is how many rows one question may write before it is `Undecided`.
+    `budget` is the number of rows that one query may write before it is `Undecided`.
 
     Can rows `i < j < n` of an array of rows 8 apart meet at columns 0..7? And at columns 0..8?
 
@@ -105,7 +105,7 @@ class System:
         return {name: values.get(v, 0) for name, v in self._names.items()} | {n: 0 for n in prefer if n not in self._names}
 
     def _least_values(self, wanted: Iterable[int], values: dict[int, int]) -> dict[int, int]:
-        """From one point to the one with the least values of `wanted`, by bisection; where the budget ends, to the best one."""
+        """Improve a point towards the least values of `wanted`, by bisection; if the budget ends, return the best one."""
         run, fixed = _Run(self), list[Row]()
         try:
             for v in wanted:
@@ -133,7 +133,7 @@ class System:
         return _Run(self).point((), (), ()) is None
 
     def is_surely_empty(self) -> bool:
-        """Whether it is known that no integer point satisfies all constraints; `Undecided` is no."""
+        """Whether the constraints are known to have no integer point; False when `Undecided`."""
         try:
             return self.is_empty()
         except Undecided:
@@ -145,13 +145,13 @@ class System:
         The bounds hold for every point; they come from the rational hull, so no point need attain them. A set that turns out to
         be empty has the bounds (1, 0). Raises `Undecided` when the budget is spent.
         """
-        scope = self.copy()  # `terms` may name variables that are nowhere constrained
+        scope = self.copy()  # `terms` may name unconstrained variables
         row = scope._row(terms, constant)
         return _Run(scope).bounds(row)
 
 
 class _Run:
-    """What one question spends and knows, shared by the subproblems it is split into."""
+    """The budget and results of one query, shared by its subproblems."""
 
     __slots__ = ("fresh", "kept", "lexicographic", "rank", "steps", "system")
 
@@ -160,7 +160,7 @@ class _Run:
         self.steps = system._budget
         self.fresh = len(system._names)
         self.rank: dict[int, int] = {}  # of variables to eliminate last; the smaller, the later
-        self.lexicographic = True  # whether the point found has the least values of these
+        self.lexicographic = True  # whether the found point is lexicographically least in these
         self.kept = -1  # a variable that is never eliminated
 
     def spend(self, steps: int = 1) -> None:
@@ -202,7 +202,7 @@ class _Run:
 
 
 def _contradict(equal: Sequence[Row], least: Sequence[Row]) -> bool:
-    """Whether rows leave some variable no value, by the intervals that they give each other in two rounds."""
+    """Whether rows leave some variable no value, by two rounds of interval propagation."""
     ends: tuple[dict[int, int], dict[int, int]] = {}, {}  # greatest and least values
     rows = [*least, *equal, *(({v: -c for v, c in terms.items()}, -constant) for terms, constant in equal)]
     for _ in range(2):
@@ -223,7 +223,7 @@ def _contradict(equal: Sequence[Row], least: Sequence[Row]) -> bool:
 
 
 def _limit(ends: tuple[dict[int, int], dict[int, int]], v: int, c: int, most: int) -> None:
-    """Limit a variable so that its term, beside others that are at most `most` together, leaves a row 0 or more."""
+    """Bound a variable so that its term, with other terms of at most `most` in total, keeps a row nonnegative."""
     if not c:
         return
     end = ends[c < 0].get(v)
@@ -235,7 +235,7 @@ def _limit(ends: tuple[dict[int, int], dict[int, int]], v: int, c: int, most: in
 
 
 class _Work:
-    """A system in elimination: `rows` by their terms, and in `trail` what gives the variables that are gone their values."""
+    """A system during elimination: `rows` by their terms, and `trail`, from which eliminated variables get their values."""
 
     __slots__ = ("equal", "pending", "rows", "run", "trail")
 

@@ -1,4 +1,4 @@
-"""Loop nests by name: finding loops, unique names, perfect nests, and where things stand in the user's source."""
+"""Loop nests by name: finding loops, unique names, perfect nests, and source locations of ops."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _Op = TypeVar("_Op", bound=Operation)
 
 
 def walk(root: Operation | Block) -> list[Operation]:
-    """An op and all in it, or all in a block, in the order of `root.walk()` and in an eighth of its time."""
+    """An op and all nested ops, or all ops in a block, in the order of `root.walk()` and in an eighth of its time."""
     return _collected(root, None)
 
 
 def ops_in(root: Operation | Block, *types: type[_Op]) -> list[_Op]:
-    """The ops of some types in an op or a block, the op itself too, in the order of the text.
+    """The ops of some types in an op or a block, including the op itself, in the order of the text.
 
-    The types are exact: an `isinstance` that says no takes ten times as long.
+    The types are exact: a negative `isinstance` takes ten times as long.
     """
     return cast("list[_Op]", _collected(root, types))
 
@@ -73,7 +73,7 @@ def _collect(block: Block, found: list[Operation]) -> None:
 
 
 def holds(root: Operation | Block, *types: type[Operation]) -> bool:
-    """Whether an op of one of some types is in an op or a block, or is the op."""
+    """Whether an op or a block contains an op of some types, including the op itself."""
     return bool(_collected(root, types))
 
 
@@ -99,13 +99,13 @@ def name_of(loop: ForOp) -> str:
 
 
 def find(kernel: KernelOp, name: str, step: str) -> ForOp:
-    """The loop of a name.
+    """The loop with a name.
 
     Raises:
-        ScheduleError: there is none; says which there are.
+        ScheduleError: there is none; the message lists the existing ones.
     """
     loop = at_first(loops, kernel).get(name)
-    if loop is not None and loop.index._name == name and _is_in(loop, kernel):  # else the rewrite that asks has changed it
+    if loop is not None and loop.index._name == name and _is_in(loop, kernel):  # else the calling rewrite has changed it
         return loop
     named = loops(kernel)
     if name in named:
@@ -148,7 +148,7 @@ def around(op: Operation) -> list[ForOp]:
 
 
 def statements(block: Block) -> list[Operation]:
-    """The ops of a block but for its terminator."""
+    """The ops of a block except its terminator."""
     found: list[Operation] = []
     op = block._first_op
     while op is not None:
@@ -159,7 +159,7 @@ def statements(block: Block) -> list[Operation]:
 
 
 def only_loop_in(loop: ForOp) -> ForOp | None:
-    """The loop that is all of another's body, when neither carries values."""
+    """The loop that is the whole body of another, when neither carries values."""
     inside = statements(loop.body.block)
     if len(inside) == 1 and isinstance(inside[0], ForOp) and not inside[0].results and not loop.results:
         return inside[0]
@@ -167,7 +167,7 @@ def only_loop_in(loop: ForOp) -> ForOp | None:
 
 
 def perfect_band(outer: ForOp, inner: ForOp) -> list[ForOp] | None:
-    """The loops from `outer` to `inner` when each is all of the body of the one before, else None."""
+    """The loops from `outer` to `inner` when each is the whole body of the one before, else None."""
     band = [outer]
     while band[-1] is not inner:
         following = only_loop_in(band[-1])
@@ -178,14 +178,14 @@ def perfect_band(outer: ForOp, inner: ForOp) -> list[ForOp] | None:
 
 
 class FreshNames:
-    """Names that no value of a kernel has, each given once."""
+    """Names that no value of a kernel has, each returned once."""
 
     def __init__(self, kernel: KernelOp, taken: Sequence[str] = ()):
         self._kernel, self._taken = kernel, taken
 
     @cached_property
     def _used(self) -> set[str | None]:
-        """The names of all values in the kernel, and those that are given."""
+        """The names of all values in the kernel, and those returned."""
         names: set[str | None] = set(self._taken)
         for result in self._kernel.results:
             names.add(result._name)
@@ -225,7 +225,7 @@ def fresh(kernel: KernelOp, wanted: str, taken: Sequence[str] = ()) -> str:
 
 @kept
 def unique_names(kernel: KernelOp) -> None:
-    """Give loops, and buffers, of one name numbers: steps find them by name, and questions about iterations name variables."""
+    """Number loops and buffers that share a name: primitives find them by name, and dependence queries name variables."""
     inside = ops_in(kernel, ForOp)
     local = [op.results[0] for op in ops_in(kernel, AllocOp)]
     buffers = [*[x for x in kernel.body.block.args if isinstance(x.type, MemRefType)], *local]

@@ -18,13 +18,13 @@ from .facts import kept
 _ACCESSES = (LoadOp, StoreOp)
 
 EXPENSIVE = 20.0
-"""Operations that an elementary function is."""
+"""Operations counted for an elementary function."""
 LANES_AT_ONCE = 4
-"""How many scalars a vector instruction stands for, at least: vectors do their work faster than loops of scalars."""
+"""Scalars counted for a vector instruction, at least: vectors do their work faster than loops of scalars."""
 
 
 def worth_threads(op: ForOp, least: float | None = None) -> bool:
-    """Whether a parallel loop may be large enough: of unknown trip count, or with so much work."""
+    """Whether a parallel loop may be large enough: of unknown trip count, or with enough work."""
     trips = op.trip_count()
     work = work_of(op.body.block)
     enough = math.isinf(work) or (trips or 0) * work >= (grain.WORTH_OPS if least is None else least)
@@ -32,16 +32,16 @@ def worth_threads(op: ForOp, least: float | None = None) -> bool:
 
 
 def most_trips(loop: ForOp) -> int | None:
-    """How often a loop runs at most, where its bounds say so: 8 for `0 to min(8, %N - %i)`."""
+    """The greatest trip count, where the bounds determine one: 8 for `0 to min(8, %N - %i)`."""
     lows = [e.value for e in loop.lower.data.results if isinstance(e, AffineConstantExpr)]
     highs = [e.value for e in loop.upper.data.results if isinstance(e, AffineConstantExpr)]
-    if not lows:  # as of what fills up panels: it begins where a row ends
+    if not lows:  # as of loops that pad panels, which begin where a row ends
         return constant_extent(loop)
     return max(0, -(-(min(highs) - max(lows)) // loop.step.value.data)) if highs else None
 
 
 def work_of(block: Block) -> float:
-    """Operations of one run of a block, at the pace of scalar ones; infinite when nothing is known of a loop in it."""
+    """Operations of one run of a block, in units of scalar ones; infinite when a loop in it is unknown."""
     return sum([work(op) for op in block.ops])
 
 
@@ -65,7 +65,7 @@ def _work_inside(op: Operation) -> float:
 
 
 def _combining(loop: ForOp) -> float:
-    """Operations that combine what an iteration of a reduction gives with what those before gave."""
+    """Operations that combine an iteration's contribution to a reduction with the previous ones."""
     return sum(_per_lane(result.type) for result in loop.results) if loop.monoid is not None else 0.0
 
 
@@ -75,7 +75,7 @@ def _per_lane(type: Attribute) -> float:
 
 
 def weight(op: Operation) -> float:
-    """Operations that one op without regions is."""
+    """Operations counted for one op without regions."""
     if type(op) in _ACCESSES:
         assert isinstance(op, LoadOp | StoreOp)
         return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one

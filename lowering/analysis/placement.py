@@ -1,17 +1,17 @@
-"""Where loops run: on threads, in functions of their own. What a loop says of that, and whether it may be so.
+"""Where loops run, on threads or outlined: the attributes of loops that say so, and their legality.
 
     loop.for parallel %jo = 0 to 12 threads(collapse 2) {      chunk c of 12 * 22: %jo = c floordiv 22, %io = c mod 22
       copy a panel into a local buffer
       loop.for parallel %io = 0 to 22 {
 
-What stands before a loop that is divided with the one around it is computed by each thread that has a part of it, so it may
-store into buffers of its own only. Chunks that follow one another stay in one thread, which computes it once for all of them.
+The ops before a loop that is divided with the one around it are computed by each thread that has a part of it, so they may
+store into private buffers only. Consecutive chunks stay in one thread, which computes them once for all of these.
 
     loop.for parallel %do = 0 to %D step 32 threads(interchange) {     a thread with several parts of the columns
       loop.for seq %e = 0 to %E {                                      goes through the rows once
 
-The iterations of the parallel loop are independent, so each of them meets the rows in their order wherever its loop stands.
-Shares may begin at cache lines (`align`) where it makes no difference at which column a part begins (`columns.py`).
+The iterations of the parallel loop are independent, so each visits the rows in their order under either nesting. Shares may
+begin at cache lines (`align`) where results do not depend on the column at which a part begins (`columns.py`).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _PLACED = {"threads", "outlined"}
 
 @dataclass(frozen=True)
 class Region:
-    """A parallel loop that runs on threads, with those inside that are divided with it.
+    """A parallel loop that runs on threads, with the inner loops that are divided with it.
 
     Attributes:
         loops: outermost first.
-        trips: how often each runs; of the inner ones, in which iterations may be missing at the end, at most.
+        trips: the trip count of each; of the inner ones, which may lack iterations at the end, the greatest.
     """
 
     loops: tuple[ForOp, ...]
@@ -47,18 +47,18 @@ class Region:
 
     @property
     def inner_trips(self) -> tuple[int, ...]:
-        """Those of all loops but the outermost."""
+        """The trip counts of all loops but the outermost."""
         return tuple(n or 0 for n in self.trips[1:])
 
     @property
     def chunks(self) -> int | None:
-        """How many there are; None: the outermost loop's number of iterations is known at run time."""
+        """The number of chunks; None: the outermost loop's trip count is known only at run time."""
         first = self.trips[0]
         return None if first is None else first * prod(self.inner_trips)
 
 
 def region_of(loop: ForOp) -> Region:
-    """The loops that are divided among threads together, of which this is the outermost; as many as it says, if they may be."""
+    """The loops that are divided among threads together, outermost first; as many as the attribute says, if legal."""
     band = [loop]
     while len(band) < (1 if loop.threads is None else loop.threads.value.data):
         inner = divisible(band[-1])
@@ -69,7 +69,7 @@ def region_of(loop: ForOp) -> Region:
 
 
 def obstacle(loop: ForOp) -> str | None:
-    """Why a loop cannot run on threads as it says; None where it can, or says nothing."""
+    """Why a loop cannot run on threads as its attribute says; None where it can, or has none."""
     if loop.threads is None:
         return None
     if len(region_of(loop).loops) < loop.threads.value.data:
@@ -82,12 +82,12 @@ def obstacle(loop: ForOp) -> str | None:
 
 
 def are_placed(kernel: KernelOp) -> bool:
-    """Whether a loop of a kernel says where it runs."""
+    """Whether a loop of a kernel has an attribute that says where it runs."""
     return any(not _PLACED.isdisjoint(loop.properties) for loop in ops_in(kernel, ForOp))
 
 
 def drop_obstacles(kernel: KernelOp) -> None:
-    """What loops say of where they run goes if it is no longer so, since a step has changed or moved them, or added checks."""
+    """Drop the threads attributes of loops that are no longer legal, since a rewrite changed or moved them, or added checks."""
     for loop in [op for op in ops_in(kernel, ForOp) if not _PLACED.isdisjoint(op.properties)]:
         outer = around(loop)
         if loop.kind.data not in ("seq", "parallel"):
@@ -102,14 +102,14 @@ def drop_obstacles(kernel: KernelOp) -> None:
 
 
 def place_on_threads(loop: ForOp, collapse: int = 1, *, interchange: bool = False, align: bool = False) -> None:
-    """Let a loop say how it runs on threads."""
+    """Set the threads attribute of a loop."""
     loop.threads = IntegerAttr(collapse, i64)
     loop.interchange = UnitAttr() if interchange else None
     loop.align = UnitAttr() if align else None
 
 
 def remove_from_threads(loop: ForOp) -> None:
-    """Let a loop say nothing of threads."""
+    """Remove the threads attribute of a loop."""
     loop.threads = loop.interchange = loop.align = None
 
 
@@ -128,7 +128,7 @@ def divisible(outer: ForOp) -> ForOp | None:
 
 
 def _may_run_again(before: list[Operation], inner: ForOp) -> bool:
-    """Whether each thread may run what comes before a loop: it stores into buffers of its own, and reads what stays."""
+    """Whether each thread may run the ops before a loop: they store into private buffers, and load constant memory."""
     ops = [op for one in before for op in walk(one)]
     own: set[SSAValue] = {op.buffer for op in ops if isinstance(op, AllocOp)}
     read = {op.buffer for op in ops if isinstance(op, LoadOp)} - own
@@ -139,7 +139,7 @@ def _may_run_again(before: list[Operation], inner: ForOp) -> bool:
 
 
 def _repeats(op: Operation, own: set[SSAValue]) -> bool:
-    """Whether an op does the same each time that it runs, and nothing that others see."""
+    """Whether an op has the same effect each time that it runs, and no external one."""
     if isinstance(op, StoreOp):
         return op.buffer in own
     if isinstance(op, AllocOp | LoadOp | PrefetchOp | ForOp | IfOp | YieldOp):
@@ -148,14 +148,14 @@ def _repeats(op: Operation, own: set[SSAValue]) -> bool:
 
 
 def _may_alias(inner: ForOp, written: set[SSAValue]) -> set[SSAValue]:
-    """Arguments that may be the same memory as results that are written."""
+    """Arguments that may alias written results."""
     kernel = kernel_of(inner)
     arguments = kernel.body.block.args
     return {arguments[operand] for result, operand in kernel.in_place_pairs if arguments[result] in written}
 
 
 def sequence_in(loop: ForOp) -> ForOp | None:
-    """The sequential loop that is all of a parallel one and goes the same way in each of its iterations."""
+    """The sequential loop that forms the whole body of a parallel loop and whose bounds do not depend on it."""
     inside = only_loop_in(loop)
     if inside is None or inside.kind.data != "seq" or loop.index in (*inside.lower_operands, *inside.upper_operands):
         return None

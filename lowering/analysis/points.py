@@ -1,4 +1,4 @@
-"""One execution of an op as linear constraints between index values: what intervals alone do not decide."""
+"""One execution of an op as linear constraints between index values, for questions that intervals do not decide."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Point:
     """One execution of an op as linear constraints: its loops, the conditions around it, the lane of a vector.
 
     Attributes:
-        chosen: results of `arith.select` for which it is given which operand they are.
-        open: those met for which it is not.
+        chosen: results of `arith.select`, with the operand that each of them is assumed to be.
+        open: the `arith.select` results met without such an assumption.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Point:
         return result
 
     def _quotient(self, op: Operation, bounds: Range) -> Linear | None:
-        """Division and remainder by a number, of what is not negative unless it rounds down: `x = q * n + r`."""
+        """Division and remainder by a constant, of a nonnegative number unless it rounds down: `x = q * n + r`."""
         if op.name not in ("arith.divsi", "arith.floordivsi", "arith.remsi", "arith.shrsi"):
             return None
         (low, high), (n, same) = self.ranges.of(op.operands[0]), self.ranges.of(op.operands[1])
@@ -135,7 +135,7 @@ class Point:
         return rest if op.name == "arith.remsi" else (quotient, 0)
 
     def _progression(self, value: Attribute) -> Linear | None:
-        """A constant vector whose lanes are equally far apart."""
+        """A constant vector whose lanes are an arithmetic progression."""
         if not isinstance(value, DenseIntOrFPElementsAttr):
             return None
         numbers = [int(n) for n in value.get_values()]
@@ -213,7 +213,7 @@ class Point:
             self._holds_in_a_lane(op.operands[0], is_true)
 
     def _holds_in_a_lane(self, mask: Any, is_true: bool) -> None:
-        """Some lane of a mask is on, or off: a lane of its own."""
+        """Constrain some lane of a mask to be on, or off: a separate lane variable."""
         lane, vectors = self.lane, {v: x for v, x in self._terms.items() if isinstance(v.type, VectorType)}
         self.lane = self._variable((0, mask.type.get_shape()[0] - 1))
         self._terms = {v: x for v, x in self._terms.items() if v not in vectors}
@@ -223,7 +223,7 @@ class Point:
 
     def _compared(self, op: Any, is_true: bool) -> None:
         predicate = op.predicate.value.data
-        if predicate >= 6:  # unsigned: of numbers that are not negative the same
+        if predicate >= 6:  # unsigned: the same for nonnegative numbers
             below_sign = self.ranges.of(op.operands[1])[0] >= 0
             if predicate in (6, 7) and is_true and below_sign:
                 self.at_least(self.value(op.operands[0]), ({}, 0))

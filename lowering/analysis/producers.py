@@ -1,4 +1,4 @@
-"""The statement that computes a local buffer, and whether it may be computed somewhere else."""
+"""The producer of a local buffer, and whether it may be computed elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .regions import Domain, lowers, no_common_while, runs_before, statement_in,
 
 
 class Unfit(Exception):
-    """A buffer is not computed in a way that can be told apart from the rest; the message says why."""
+    """The producer of a buffer cannot be isolated; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Producer:
     """A local buffer that one op stores to.
 
     Attributes:
-        block: the innermost block that holds the store and those who read.
-        outer: the statement of the block that is or holds the store.
+        block: the innermost block that contains the store and all reads.
+        outer: the statement of the block that is or contains the store.
         loops: the loops in `outer` around the store, outermost first.
         at: the subscripts of the store.
     """
@@ -43,10 +43,10 @@ class Producer:
 
 
 def producer(buffer: SSAValue, readers: Sequence[Operation]) -> Producer:
-    """What computes a buffer, as those who read it see it.
+    """The producer of a buffer, as its readers see it.
 
     Raises:
-        Unfit: it is an argument, stored to by several ops or none, computed with other effects, or after it is read.
+        Unfit: the buffer is an argument, has several stores or none, is computed with other effects, or is read before.
     """
     name, alloc = buffer_name(buffer), buffer.owner
     if not isinstance(alloc, AllocOp):
@@ -79,7 +79,7 @@ def producer(buffer: SSAValue, readers: Sequence[Operation]) -> Producer:
 
 
 def _pure(op: Operation, outer: Operation) -> bool:
-    """Whether an op has no effects but on buffers that are local to `outer`."""
+    """Whether an op has no effects except on buffers that are local to `outer`."""
     if isinstance(op, StoreOp | ScatterOp):
         return isinstance(op.buffer.owner, AllocOp) and _is_in(op.buffer.owner, outer)
     if isinstance(op, ForOp | IfOp | WhileOp | YieldOp | LoadOp | GatherOp | PrefetchOp | AllocOp):
@@ -95,7 +95,7 @@ def _is_in(op: Operation, outer: Operation) -> bool:
 
 
 def common_block(ops: Sequence[Operation]) -> Block:
-    """The innermost block that holds some ops, itself or in regions."""
+    """The innermost block that contains some ops, directly or in nested regions."""
     block = ops[0].parent_block()
     while block is not None:
         if all(statement_in(block, op) is not None for op in ops):
@@ -106,9 +106,9 @@ def common_block(ops: Sequence[Operation]) -> Block:
 
 
 def outside_of(found: Producer, at: Sequence[Affine], loops: Sequence[ForOp]) -> dict[str, int] | None:
-    """Where an access in some loops may touch an element that the producer does not store, as variables and sizes.
+    """Elements that an access in some loops may touch and the producer does not store, as variables and sizes.
 
-    The subscripts of the store must be loop variables. None is a proof that there is no such place.
+    The subscripts of the store must be loop variables. None is a proof that there is no such element.
     """
     values = {value: form for target, form in zip(found.at, at, strict=True) if (value := target.value) is not None}
     domain = Domain(loops)
@@ -127,7 +127,7 @@ def outside_of(found: Producer, at: Sequence[Affine], loops: Sequence[ForOp]) ->
 
 
 def may_change(kernel: KernelOp, found: Producer, anchor: Operation) -> bool:
-    """Whether anything that a producer reads is written between it and an op, in or around which it is to run instead."""
+    """Whether any input of a producer is written between it and an op, in or around which it is to run instead."""
     read = {op.buffer for op in walk(found.outer) if isinstance(op, LoadOp | GatherOp)}
     order = {op: k for k, op in enumerate(found.block.ops)}
     target = statement_in(found.block, anchor)
@@ -138,14 +138,14 @@ def may_change(kernel: KernelOp, found: Producer, anchor: Operation) -> bool:
 
 
 def written_before(kernel: KernelOp, found: Producer, read: Access, anchor: Operation) -> Conflict | None:
-    """A write of what `read` reads, between the producer and the place where it is to be read instead.
+    """A write of the elements that `read` reads, between the producer and the op where they are to be read instead.
 
     Args:
-        read: an access as it will be; it need not stand in the kernel.
-        anchor: the op before which it will stand.
+        read: an access in its future form; it need not be in the kernel.
+        anchor: the op before which it will be inserted.
 
     Raises:
-        CannotDecide: there is neither a write nor a proof that there is none.
+        CannotDecide: neither a write nor a proof of its absence was found.
     """
     order = {op: k for k, op in enumerate(found.block.ops)}
     text = {op: k for k, op in enumerate(walk(kernel))}

@@ -1,6 +1,6 @@
-"""Which accesses of a kernel are not proved to stay inside their buffers, whatever the data is.
+"""The accesses of a kernel that are not proved to stay inside their buffers for all data.
 
-An interval decides most; what depends on other indices or on a mask is a question about linear constraints.
+Intervals decide most of them; dependences on other indices or on masks are decided by linear constraints.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .points import Linear, Point
 from .ranges import MOST, Conditions, Ranges, conditions_of, has_integers
 
 MOST_CHOICES = 4
-"""Of values that are one of two, so many are looked at case by case."""
+"""Most values with two alternatives that are analysed case by case."""
 
 AccessOp = LoadOp | StoreOp | GatherOp | ScatterOp
 Size = int | tuple[AffineExpr, Sequence[SSAValue]]
@@ -35,7 +35,7 @@ class Unproved:
     """A subscript that may be outside of its dim.
 
     Attributes:
-        certain: no iteration of the loops around it is inside.
+        certain: whether all iterations of the loops around it are out of bounds.
     """
 
     op: AccessOp
@@ -58,7 +58,7 @@ def unproved(kernel: KernelOp) -> list[Unproved]:
 
 
 def unsized(kernel: KernelOp) -> AllocOp | None:
-    """A local buffer whose size is not proved to be one that memory can have."""
+    """A local buffer whose size is not proved to fit memory."""
     ranges = Ranges()
     for op in walk(kernel):
         if isinstance(op, AllocOp) and any(not (0 <= low and high <= MOST) for low, high in map(ranges.of, op.sizes)):
@@ -80,7 +80,7 @@ def _of(kernel: KernelOp, op: AccessOp, ranges: Ranges) -> Iterator[Unproved]:
 
 
 def _inside(op: AccessOp, dim: int, size: Size, ranges: Ranges, chosen: dict[SSAValue, bool]) -> bool:
-    """Whether a subscript is in bounds; where values are chosen from two, in both cases."""
+    """Whether a subscript is in bounds; where values are selected from two, in both cases."""
     point = Point(ranges, op, op.lanes, op.mask, chosen)
     subscript = _subscript(op, dim, point)
     end = ({}, size) if isinstance(size, int) else point.affine(*size)

@@ -1,6 +1,6 @@
-"""Intervals of the index values of a kernel.
+"""Value ranges: intervals of the index values of a kernel.
 
-Nothing is assumed of data. Arithmetic that may wrap around yields any number of its type.
+Nothing is assumed about data. Arithmetic that may wrap around yields the full range of its type.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...dialects.loop.loops import ForOp, IfOp, KernelOp
 from ...dialects.types import integer_range, scalar_of, shape_of
 
 MOST = 1 << 48
-"""What a size or stride of an array is at most: no address has more bits."""
+"""Greatest size or stride of an array: no address has more bits."""
 
 Range = tuple[int, int]
 Conditions = Sequence[tuple[SSAValue, bool]]
 
 
 def type_range(type: Attribute) -> Range:
-    """The numbers of an integer or index type, or of the elements of a vector of one."""
+    """The range of an integer or index type, or of the elements of a vector of one."""
     return integer_range(scalar_of(type))
 
 
@@ -42,8 +42,8 @@ class Ranges:
     """Intervals of the integer values of a kernel, as wide as their types where nothing is known.
 
     Args:
-        limits: intervals that values are also in, because of conditions.
-        assumed: intervals of values that a loop carries, to be shown to be kept by an iteration.
+        limits: intervals that conditions impose on values.
+        assumed: hypothetical intervals of carried values, which an iteration is to be shown to preserve.
     """
 
     def __init__(self, limits: Mapping[SSAValue, Range] | None = None, assumed: Mapping[SSAValue, Range] | None = None) -> None:
@@ -51,10 +51,10 @@ class Ranges:
         self._known: dict[SSAValue, Range] = dict(self._assumed)
 
     def of(self, value: SSAValue) -> Range:
-        """The least and the greatest number that a value, or a lane of a vector, may be."""
+        """The least and the greatest value, also of the lanes of a vector."""
         found = self._known.get(value)
         if found is None:
-            self._known[value] = type_range(value.type)  # of values that depend on themselves
+            self._known[value] = type_range(value.type)  # for cyclic dependences
             found = self._computed(value)
             if (limit := self._limits.get(value)) is not None:
                 low, high = max(found[0], limit[0]), min(found[1], limit[1])
@@ -96,7 +96,7 @@ class Ranges:
             _narrow(limits, b, (a0, a1))
 
     def exact(self, op: Operation) -> Range | None:
-        """What the arithmetic of an op gives without bounds; None if it may exceed the type and wrap around."""
+        """The exact interval of an arithmetic op; None if it may exceed the type and wrap around."""
         rule = _ARITHMETIC.get(op.name)
         if rule is None:
             return None
@@ -141,7 +141,7 @@ class Ranges:
         return int(low), int(max(low, high - 1))
 
     def _result(self, op: ForOp | IfOp, k: int) -> Range:
-        """A result of a loop or a conditional: what it carries at last, one of the contributions, or of two values."""
+        """A result of a loop or a conditional: its last carried value, one of the contributions, or one of two values."""
         if isinstance(op, IfOp):
             yielded = [region.blocks[0].last_op for region in op.regions if region.blocks]
             if len(yielded) < 2 or any(last is None or len(last.operands) <= k for last in yielded):
@@ -154,7 +154,7 @@ class Ranges:
         return _hull(self.of(op.inits[k]), self.of(op.yielded[k]))
 
     def _carried(self, loop: ForOp, k: int) -> Range:
-        """A carried value: an interval around its first value that an iteration keeps, whatever conditions hold in this one."""
+        """A carried value: an interval around its initial value that any iteration preserves, ignoring conditions."""
         argument, everything = loop.body.block.args[k + 1], type_range(loop.inits[k].type)
         found = Ranges(None, self._assumed).of(loop.inits[k])
         if not has_integers(argument.type) or len(self._assumed) >= _MOST_ASSUMED:
@@ -201,7 +201,7 @@ def _hull(a: Range, b: Range) -> Range:
 
 
 def _narrow(limits: dict[SSAValue, Range], value: SSAValue, by: Range) -> None:
-    """Add an interval to what limits a value, and to what limits the number that it is cast from."""
+    """Add an interval to the limits of a value, and of the number that it is cast from."""
     low, high = limits.get(value, by)
     limits[value] = max(low, by[0]), min(high, by[1])
     if not isinstance(value.owner, Block) and value.owner.name in ("arith.index_cast", "arith.extsi"):
@@ -263,13 +263,13 @@ _ARITHMETIC: dict[str, Callable[..., Range]] = {
     "arith.divsi": _divided(lambda x, y: x // y if x >= 0 else -(-x // y)),
 }
 SAME = ("arith.index_cast", "arith.extsi", "arith.trunci", "vector.broadcast")
-"""Ops whose result is the number of their operand wherever that fits."""
+"""Ops whose result equals their operand wherever that fits."""
 NEGATED = {0: 1, 1: 0, 2: 5, 3: 4, 4: 3, 5: 2}
-"""The predicate of `arith.cmpi` that holds where another does not."""
+"""The negated predicate of each predicate of `arith.cmpi`."""
 
 
 def conditions_of(op: Operation) -> tuple[tuple[SSAValue, bool], ...]:
-    """The conditions under which an op is reached, from inside out, and whether they are true."""
+    """The conditions under which an op is reached, innermost first, with their truth values."""
     found: list[tuple[SSAValue, bool]] = []
     child: Operation | None = op
     while child is not None and not isinstance(child, KernelOp):

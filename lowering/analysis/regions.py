@@ -1,7 +1,7 @@
-"""Which elements loops touch: greatest extents, loops that always run, subscripts in bounds, what runs before what.
+"""Regions of elements that loops touch: greatest extents, loops that always run, subscripts in bounds, execution order.
 
-What moves or copies memory asks here whether it touches more than the kernel did before. All answers are proofs: False and None
-mean only that there is no proof.
+Primitives that move or copy memory check here that they touch no more than the kernel did before. All answers are proofs: False
+and None mean only that there is no proof.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .nests import around, name_of, ops_in
 
 
 def find_local(kernel: KernelOp, name: str, step: str) -> AllocOp:
-    """The allocation of a local buffer whose layout a step changes.
+    """The allocation of a local buffer whose layout a primitive changes.
 
     Raises:
         ScheduleError: there is none of that name, or it is an argument.
@@ -39,10 +39,10 @@ def find_local(kernel: KernelOp, name: str, step: str) -> AllocOp:
 
 
 def find_buffer(kernel: KernelOp, name: str, step: str) -> SSAValue:
-    """The buffer of a name, an argument or a local one.
+    """The buffer with a name, an argument or a local one.
 
     Raises:
-        ScheduleError: there is none; says which there are.
+        ScheduleError: there is none; the message lists the existing ones.
     """
     known: dict[str, SSAValue] = {
         v.name_hint: v for v in kernel.body.block.args if isinstance(v.type, MemRefType) and v.name_hint
@@ -76,7 +76,7 @@ def has_linear_bounds(loop: ForOp) -> bool:
 
 
 class Domain:
-    """The iterations of some nested loops, outermost first, as constraints; variables may stand for more loops inside."""
+    """The iterations of some nested loops, outermost first, as constraints; variables may stand for further inner loops."""
 
     def __init__(self, loops: Sequence[ForOp]):
         self.system = System()
@@ -92,14 +92,14 @@ class Domain:
         return self.instance.linear(expr, operands)
 
     def never(self, form: Affine) -> bool:
-        """Whether `form >= 0` holds nowhere."""
+        """Whether `form >= 0` has no solution."""
         terms, constant = self.linear(form)
         system = self.system.copy()
         system.ge(terms, constant)
         return system.is_surely_empty()
 
     def example(self, form: Affine) -> dict[str, int]:
-        """Loop variables and sizes at which `form >= 0`, small ones; nothing where that is not found."""
+        """Small values of loop variables and sizes at which `form >= 0`; nothing where none are found."""
         terms, constant = self.linear(form)
         system = self.system.copy()
         system.ge(terms, constant)
@@ -122,7 +122,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Extent:
-    """A loop in numbers from 0: `base` is a lower bound, `count` the greatest number of iterations, one every `step`."""
+    """A loop normalized to count from 0: `base` is a lower bound, `count` the greatest trip count, `step` the step."""
 
     base: Affine
     count: int
@@ -134,14 +134,14 @@ class Extent:
 
     @property
     def end(self) -> Affine:
-        """The upper bound of as many iterations."""
+        """The upper bound for this number of iterations."""
         return self.base + self.count * self.step
 
 
 def extent(loop: ForOp, given: Sequence[ForOp] | None = None) -> Extent | None:
-    """The greatest constant extent of a loop: `0 to min(16, N - j)` has 16; None when there is no number.
+    """The greatest constant extent of a loop: `0 to min(16, N - j)` has 16; None when there is none.
 
-    Where it is to hold also if a loop around it never runs, `given` has the others, those that its bounds need among them.
+    If it must hold even where a loop around it never runs, `given` has the other loops, including those that its bounds need.
     """
     step = loop.step.value.data
     found: list[tuple[int, Affine]] = []
@@ -149,10 +149,10 @@ def extent(loop: ForOp, given: Sequence[ForOp] | None = None) -> Extent | None:
     for low, high in pairs:
         if (number := (high - low).number) is not None:
             found.append((number, low))
-    if not found:  # what a condition around the nest says
+    if not found:  # from a condition around the nest
         known = list(known_at((around(loop) or [loop])[0]))
         found = [(n, low) for low, high in pairs for form in known if (n := (form + (high - low)).number) is not None]
-    if not found:  # 8 - i, say, where i is not negative
+    if not found:  # for example 8 - i, where i is nonnegative
         domain = Domain(around(loop) if given is None else given)
         for low, high in pairs:
             if (greatest := domain.greatest(high - low)) is not None:
@@ -164,13 +164,13 @@ def extent(loop: ForOp, given: Sequence[ForOp] | None = None) -> Extent | None:
 
 
 def always_runs(loop: ForOp, given: Sequence[ForOp]) -> bool:
-    """Whether a loop has an iteration in every iteration of those in `given`, which are around it."""
+    """Whether a loop has an iteration in every iteration of the loops in `given`, which are around it."""
     domain = Domain(given)
     return all(domain.never(low - high) for low in lowers(loop) for high in uppers(loop))
 
 
 def all_run(loops: Sequence[ForOp], asked: Iterable[ForOp]) -> bool:
-    """Whether those asked for, of nested loops, outermost first, run whenever the loops before them do."""
+    """Whether the given loops of a nest, outermost first, run whenever the loops before them do."""
     wanted = set(asked)
     return all(always_runs(loop, loops[:k]) for k, loop in enumerate(loops) if loop in wanted)
 
@@ -192,7 +192,7 @@ def sizes(kernel: KernelOp, buffer: SSAValue) -> list[Affine]:
         return [Affine.of(next(given)) if n == DYNAMIC_INDEX else Affine.of(n) for n in shape]
     indices = kernel.index_arguments
     found = kernel.given_shapes().get(buffer)
-    if found is None:  # what the type leaves open is given nowhere: it may be 0
+    if found is None:  # dynamic sizes without a given value may be 0
         shape = cast(MemRefType, buffer.type).get_shape()
         return [Affine.of(0 if n == DYNAMIC_INDEX else n) for n in shape]
     return [Affine.parse(expr, indices) for expr in found[0]]
@@ -209,7 +209,7 @@ def conditional_in(op: Operation, outer: Operation) -> bool:
 
 
 def statement_in(block: Block, op: Operation) -> Operation | None:
-    """The op of a block that is or holds an op."""
+    """The op of a block that is or contains an op."""
     current: Operation | None = op
     while current is not None and current.parent is not block:
         current = current.parent_op()
@@ -217,13 +217,13 @@ def statement_in(block: Block, op: Operation) -> Operation | None:
 
 
 def runs_before(first: Access, second: Access, scope: Sequence[ForOp], in_text: bool) -> Conflict | None:
-    """An instance of `first` that touches what an instance of `second` touches later, in one iteration of the loops in `scope`.
+    """An instance of `first` that touches an element before an instance of `second` does, in one iteration of `scope`.
 
     Args:
         in_text: in one iteration of all loops around both, `first` runs before `second`.
 
     Raises:
-        CannotDecide: there is neither such a pair nor a proof that there is none.
+        CannotDecide: neither such a pair nor a proof of its absence was found.
     """
     shared = [loop for loop in first.loops if loop in second.loops and loop not in scope]
     for k, loop in enumerate(shared):
@@ -235,7 +235,7 @@ def runs_before(first: Access, second: Access, scope: Sequence[ForOp], in_text: 
 
 
 def no_common_while(first: Operation, second: Operation, scope: Operation) -> None:
-    """Raise CannotDecide if a `while` in an op holds two accesses: which of its runs come first is not known."""
+    """Raise CannotDecide if a `while` in an op contains two accesses: the order of its runs is unknown."""
     found: set[Operation] = set()
     for op in first, second:
         parent = op.parent_op()
@@ -248,5 +248,5 @@ def no_common_while(first: Operation, second: Operation, scope: Operation) -> No
 
 
 def private_in(buffer: SSAValue, loop: ForOp) -> bool:
-    """Whether each iteration of a loop has a copy of a buffer of its own."""
+    """Whether each iteration of a loop has a separate copy of a buffer."""
     return loop in private_to(buffer)

@@ -85,8 +85,7 @@ def _replace_in_maps(op: Operation, old: SSAValue, expr: AffineExpr, values: Seq
 def replaced_subscripts(
     op: LoadOp | StoreOp | PrefetchOp, old: SSAValue, expr: AffineExpr, values: Sequence[SSAValue]
 ) -> tuple[list[SSAValue], dict[str, Attribute], list[int]]:
-    """An access with an index replaced in its subscripts: its operands, changed properties, and operands that are no
-    indices."""
+    """An access with an index replaced in its subscripts: operands, changed properties, other operands."""
     operands, old_indices = op._operands, op.indices
     start, n = 2 if isinstance(op, StoreOp) else 1, len(old_indices)
     rest = operands[start + n :]
