@@ -4,7 +4,7 @@
 
 `@lamina_parallel(ptr %body, ptr %data, i64 %count, i64 %work, i64 %threads)`, which runs the iterations 0 to `count` of a
 loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
-when `work` (scalar operations of the whole loop) is too little, when one thread is asked for (`threads`; 0 means the
+when `work` (scalar operations of the whole loop) is too little, when one thread is requested (`threads`; 0 means the
 default), or when another region is active. No more threads take part than the work is worth. `threads.ONCE` added to the
 number of threads asks for one piece a thread, where each goes through all of something.
 

@@ -22,7 +22,7 @@ class Near:
 
     Args:
         numerics: what the pass promises: `exact`, `ulp(k)`, `finite` or `reassociating`.
-        condition: measures, when it is asked for first, how far results may move; None where nothing may.
+        condition: measures, when it is requested first, how far results may move; None where nothing may.
         finite: whether only elements that are finite on both sides count: terms at the end of the range, in any order.
     """
 

@@ -124,7 +124,7 @@ def call_op(op: type[GraphOp] | str, *operands: Any, result: Any = None, **prope
         An array, or a tuple if the op has several results.
 
     Raises:
-        ShapeError, DTypeError: what the op says of its operands.
+        ShapeError, DTypeError: the op refuses its operands.
         ExtensionError: there is no such op.
 
     >>> import numpy as np, lamina as lm

@@ -133,10 +133,10 @@ def _check_derivatives(call: Callable[..., Any], arrays: Sequence[Any], rtol: fl
 
 
 def check_rule(rule: Rule | Callable[..., Any], seeds: int = 20) -> None:
-    """Check that a rule fires on its example and keeps what that computes, as exactly as the rule says.
+    """Check that a rule fires on its example and keeps its results, as exactly as the rule says.
 
     Args:
-        rule: what `register_rule` decorated, or a `Rule`.
+        rule: the decorated function of `register_rule`, or a `Rule`.
         seeds: how many inputs are tried; every other one holds zeros of both signs, infinities, NaN and the least numbers.
 
     Raises:

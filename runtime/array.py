@@ -120,13 +120,13 @@ class Array(np.ndarray[Any, Any]):
         """`lamina.numpy`, for code that is written against the Array API.
 
         Raises:
-            ValueError: another version of the standard is asked for.
+            ValueError: another version of the standard is requested.
         """
         return array_namespace(api_version)
 
     @property
     def weak_type(self) -> bool:
-        """False: only Python numbers take the dtype of what they meet."""
+        """False: only Python numbers take the dtype of the other operand."""
         return False
 
     def __round__(self, ndigits: int | None = None) -> Any:

@@ -25,7 +25,7 @@ _STORED = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 
 
 class FileError(ValueError):
-    """A file is not of safetensors' format, or holds other arrays than are asked for."""
+    """A file is not of safetensors' format, or holds other arrays than are requested."""
 
 
 def _safetensors() -> Any:

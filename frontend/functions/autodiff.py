@@ -33,7 +33,7 @@ class Point:
 
     @property
     def operands(self) -> list[Any]:
-        """All operands of the function: the leaves, then what it has captured."""
+        """All operands of the function: the leaves, then the captured values."""
         trace = staging()
         return [x.value for x in self.leaves] + [trace.lift(x).value for x in self.traced.captured]
 
@@ -193,7 +193,7 @@ def _passing_objects(
     again: Callable[[Callable[..., Any], int | Sequence[int]], Callable[..., Any]],
     finished: Callable[[tuple[Any, ...], Any], Any] | None = None,
 ) -> Callable[..., Any]:
-    """What differentiates `function`, and passes on arguments that hold other things than arrays, as functions, as they are.
+    """The differentiated `function`. Arguments that are not trees of arrays, as functions, are passed on unchanged.
 
     `again` differentiates another function by other positions, `finished` makes the result of the arguments and of what the
     trace gives.
@@ -271,7 +271,7 @@ def trainable(tree: Any) -> list[bool]:
 
 
 def differentiated(structure: TreeDef, avals: Sequence[Aval], allow_int: bool = False) -> list[int]:
-    """The leaves of an argument that a gradient is taken by: all, but in models the parameters that are floats alone.
+    """The leaves of an argument that are differentiated: all, but in models the parameters that are floats alone.
 
     `allow_int` leaves out integers and bools elsewhere, too.
     """
@@ -411,7 +411,7 @@ def push_forward(point: Point, tangents: tuple[Any, ...], what: str) -> tuple[An
 
 
 def stop_gradient(x: Any) -> Any:
-    """The same values, taken as constants by differentiation."""
+    """The same values, as constants under differentiation."""
     if not is_staging():
         return x
     return tree_map(lambda x: build("stop_gradient", lift(x)), x)

@@ -33,7 +33,7 @@ def named_axis(name: Hashable, size: int, index: Tracer) -> Iterator[None]:
 
 
 def axes_in_scope() -> tuple[tuple[Hashable, int], ...]:
-    """The names in scope and their sizes: what a function that is traced may depend on."""
+    """The names in scope and their sizes, which a traced function may depend on."""
     return tuple((name, size) for name, (size, _) in _axes.named.items())
 
 
@@ -41,7 +41,7 @@ def named(name: Hashable, what: str) -> tuple[int, Tracer]:
     """The size of an axis in scope, and the index along it.
 
     Raises:
-        TracingError: `what`, the function that asks, stands in no function that vmap maps over an axis of that name.
+        TracingError: `what`, the caller, is not inside a function that vmap maps over an axis of that name.
     """
     found = _axes.named.get(name)
     if found is None:

@@ -38,7 +38,7 @@ def vmap(
         in_axes: the dim to map over: an int, None (the same value for all), or a tuple with one entry an argument; an entry may
             be a tree that is a prefix of the argument. An argument of None may be anything, as a function.
         out_axes: where the new dim of the results stands: an int, or a prefix of the result; None takes the first element.
-        axis_name: what the axis is called by the collectives in `fun` (`lamina.lax.psum` and others).
+        axis_name: the name of the axis for the collectives in `fun` (`lamina.lax.psum` and others).
         axis_size: the number of elements, needed where no argument is mapped.
         spmd_axis_name: as in jax, where it says how the axis is spread over devices; here there is one.
 
@@ -145,7 +145,7 @@ def _vmap(
 def _with_index(
     function: Callable[..., Any], axis_name: Hashable, size: int, structure: TreeDef
 ) -> tuple[Callable[..., Any], TreeDef]:
-    """A function that takes the index along the axis first and gives it the name, and the structure of its arguments."""
+    """A function whose first argument is the index along the axis, bound to the name; and the structure of its arguments."""
 
     @functools.wraps(function)
     def indexed(index: Any, *args: Any, **kwargs: Any) -> Any:

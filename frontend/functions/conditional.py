@@ -63,7 +63,7 @@ def _while(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Se
     traced = traced_body()
     wanted = traced.out_avals
     if traced.out_structure == structure and any(a.dtype != x.dtype and x.weak for a, x in zip(wanted, carried, strict=True)):
-        # numbers take the dtype of what the body makes of them
+        # numbers take the dtype of the body's results
         carried = [lift_as(x, a.dtype) if x.weak else x for a, x in zip(wanted, carried, strict=True)]
         traced = traced_body()
     if traced.out_structure == structure:
@@ -123,7 +123,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """`branches[index](*operands)`; an index below 0 is taken as 0, one past the end as the last. Only that branch runs.
+    """`branches[index](*operands)`; an index below 0 counts as 0, one past the end as the last. Only that branch runs.
 
     As `cond` otherwise.
 
@@ -152,7 +152,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         k = lift(index)
         if k.shape or not is_integer_dtype(k.dtype):
             raise TypeError(f"switch() needs a scalar integer as index, got {_shown(index)}")
-        if k.dtype == np.dtype(np.uint64):  # what is past the end of int64 must not become negative
+        if k.dtype == np.dtype(np.uint64):  # an index past the end of int64 must not become negative
             k = (k < len(branches)).astype(INT64) * k.astype(INT64) + (k >= len(branches)).astype(INT64) * len(branches)
         return _case("switch", lift_as(k, INT64), branches, leaves, structure)
 
@@ -213,7 +213,7 @@ def _shown(x: Any) -> str:
         return f"{type(x).__name__}: {x!r:.60}"
 
 
-# What loops and branches have in common
+# Shared by loops and branches
 
 
 def _traced(trace: Trace, function: Callable[..., Any], given: Sequence[Tracer], name: str, hint: str) -> TracedFunction:
@@ -225,7 +225,7 @@ def _traced(trace: Trace, function: Callable[..., Any], given: Sequence[Tracer],
 
 
 def share_captured(trace: Trace, functions: Sequence[TracedFunction]) -> list[Tracer]:
-    """Let all functions take what any of them captures, before their own arguments; these values."""
+    """Add the captured values of all functions to each, before its own arguments; returns these values."""
     shared = {id(x): x for traced in functions for x in traced.captured}
     types: dict[int, Any] = {}
     for traced in functions:

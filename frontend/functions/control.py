@@ -157,7 +157,7 @@ def scan(
         length: the number of iterations, where there are no `xs`.
         reverse: go from the last slice to the first; results are stacked in the order of `xs` all the same.
         unroll: how many iterations of yours are one of the loop, all with True; small bodies then take less time.
-        _split_transpose: taken as in jax; how reverse mode is split is decided here.
+        _split_transpose: accepted as in jax; how reverse mode is split is decided here.
 
     Raises:
         ShapeError: the first dims of `xs` differ or are not `length`, or a carried shape changes.
@@ -221,14 +221,14 @@ def _open(
     of_stacks: TreeDef,
     reverse: bool,
 ) -> tuple[Any, Any]:
-    """A loop over a number of slices that only a call knows: it reads and writes them by their numbers."""
+    """A loop over a symbolic number of slices: it reads and writes them by their numbers."""
     initial, of_init = flatten(init)
     carried = [trace.lift(leaf) for leaf in initial]
     traced = _trace_body(trace, step, "scan", name, carried, of_init, stacks, of_stacks)
     stacked = traced.out_avals[len(carried) :]
     if len(traced.out_avals) < len(carried) or traced.out_structure.children[0] != of_init:
         require_same(traced, traced.out_structure.children[0], "scan", name, carried, of_init)
-    spare = int(not is_at_least(count, 1))  # a slice has a place, whether or not the loop runs
+    spare = int(not is_at_least(count, 1))  # a slice has an index, whether or not the loop runs
     if spare:
         stacks = [lnp.concatenate([x, lnp.zeros((1, *x.shape[1:]), x.dtype)]) for x in stacks]
     results = [lnp.zeros((count + spare, *aval.shape), aval.dtype) for aval in stacked]
@@ -294,11 +294,11 @@ def _loop(
     of_stacks: TreeDef,
     reverse: bool,
 ) -> tuple[Any, Any]:
-    """Trace a body and add the loop: what it carries at the end, and its stacked results."""
+    """Trace a body and add the loop: its final carried values, and its stacked results."""
     assert trace.program is not None
     carried = [trace.lift(leaf) for leaf in init]
     traced = _trace_body(trace, step, what, name, carried, structure, stacks, of_stacks)
-    # numbers take the dtype of what the body makes of them
+    # numbers take the dtype of the body's results
     wanted = traced.out_avals[: len(carried)]
     if any(a.dtype != x.dtype and x.weak for a, x in zip(wanted, carried, strict=True)):
         carried = [lift_as(x, a.dtype) if x.weak else x for a, x in zip(wanted, carried, strict=True)]
@@ -336,9 +336,9 @@ def _trace_body(
     stacks: Sequence[Tracer],
     of_stacks: TreeDef,
 ) -> TracedFunction:
-    """The body as a function of the iteration number, what it captures, the carried values and slices of the stacks."""
+    """The body as a function of the iteration number, its captured values, the carried values and slices of the stacks."""
     assert trace.program is not None
-    index = Aval(INT64, (), True)  # as the number that Python's own loop would give
+    index = Aval(INT64, (), True)  # as the number of Python's own loop
     avals = [index, *(Aval(x.dtype, x.shape, x.weak) for x in carried), *(Aval(x.dtype, x.shape[1:]) for x in stacks)]
     n = len(carried)
 
@@ -386,7 +386,7 @@ def _is_converted(aval: Aval, dtype: np.dtype[Any]) -> bool:
 def require_same(
     traced: TracedFunction, out: TreeDef, what: str, name: str, carried: Sequence[Tracer], structure: TreeDef
 ) -> None:
-    """Refuse a body whose first results, of structure `out`, are not like what the loop carries."""
+    """Refuse a body whose first results, of structure `out`, do not match the carried values."""
     if out != structure:
         raise TypeError(f"{what}() carries {structure}, but {name}() returns {out}")
     for path, before, after in zip(structure.paths("value"), carried, traced.out_avals, strict=False):

@@ -38,7 +38,7 @@ _UNKNOWN = "which a rule for a derivative does not know while tracing"
 
 @dataclass
 class _Arguments:
-    """The arguments of a call by position: leaves to differentiate by, and what is passed on as it is."""
+    """The arguments of a call by position: leaves to differentiate by, and arguments that are passed on unchanged."""
 
     fixed: list[tuple[int, Any]]
     leaves: list[Any]
@@ -57,7 +57,7 @@ class CustomDerivative(ABC):
 
     DEFINE = ""
     IN_REVERSE = False
-    """Whether there are rules for reverse mode: what a rule of forward mode does with tangents is differentiated by them."""
+    """Whether there are rules for reverse mode: the tangent part of a forward rule is then transposed."""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()):
         self.fun, self.nondiff_argnums = fun, tuple(nondiff_argnums)
@@ -351,7 +351,7 @@ class CustomVJPPrimal:
 
 
 def may_change(x: Tracer) -> bool:
-    """Whether a value may depend on what something is differentiated by: it is no constant, nor behind `stop_gradient`."""
+    """Whether a value may depend on a variable of differentiation: it is no constant, nor behind `stop_gradient`."""
     waiting, seen = [(x.within, x.value)], set[SSAValue]()
     while waiting:
         trace, value = waiting.pop()

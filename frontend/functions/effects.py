@@ -30,7 +30,7 @@ def check(pred: Any, msg: str, *args: Any, **kwargs: Any) -> None:
     """Raise a `CheckError` where the program runs, unless a condition holds.
 
     In compiled code the check costs a load while the condition holds. The program ends at the first one that fails; effects
-    before it have happened. Mapped over a batch (`vmap`), the first element that fails gives the values.
+    before it have happened. Mapped over a batch (`vmap`), the values are those of the first element that fails.
 
     Args:
         pred: a bool, or an array of bools, all of which must hold.
@@ -39,7 +39,7 @@ def check(pred: Any, msg: str, *args: Any, **kwargs: Any) -> None:
 
     Raises:
         CheckError: the condition does not hold; from the call of the compiled function that checks.
-        ValueError: the message is no format, or names what is not given.
+        ValueError: the message is not a format, or names a value that is missing.
         TypeError: the condition is not of bools.
 
     >>> import numpy as np, lamina as lm
@@ -102,10 +102,10 @@ def pure_callback(
     """The result of a Python function of arrays, which is called when the program runs.
 
     It may be called any number of times, also not at all, if its result is not needed. It has no derivative but one that
-    `custom_jvp` or `custom_vjp` gives the function around it.
+    `custom_jvp` or `custom_vjp` defines for the function around it.
 
     Args:
-        callback: gets arrays in the places of `args` and `kwargs`, which are its own, and returns what is declared.
+        callback: gets arrays of its own for `args` and `kwargs`, and returns the declared result.
         result_shape_dtypes: a tree of `ShapeDtypeStruct`, or of arrays like the results.
         args, kwargs: trees of arrays and numbers.
         sharding: None; there is one device.
@@ -113,7 +113,7 @@ def pure_callback(
             (or "legacy_vectorized") once for all, with arguments that are the same for all under a first dim of 1, or repeated.
 
     Raises:
-        What the function raises, from the call of the compiled function; TypeError or ValueError if it returns other dtypes or
+        Exceptions of the function, from the compiled call; TypeError or ValueError if it returns other dtypes or
         shapes than declared.
         CompileError: it is mapped over a batch without a `vmap_method`.
         DifferentiationError: it is differentiated.
@@ -138,7 +138,7 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """The result of a Python function that acts on what is outside: it is called once for each time that the program gets here.
+    """The result of a Python function with side effects: it is called each time that the program reaches this op.
 
     All effects of a program keep their order, with `ordered` and without. Mapped over a batch, it is called for each element.
 
@@ -241,7 +241,7 @@ def is_plain(text: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
 
 
 def _require_fields(what: str, text: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raise ValueError unless a format names what is given, each as a whole."""
+    """Raise ValueError unless a format names the given values, each as a whole."""
     for value in (*args, *kwargs.values()):
         if not is_array_like(value):
             raise TypeError(
@@ -257,7 +257,7 @@ def _by_position(trace: Trace, text: str, args: Sequence[Any], kwargs: Mapping[s
 
 
 def _renamed(what: str, text: str, given: int, names: Sequence[str]) -> str:
-    """A format with numbers in the place of names."""
+    """A format with numbers instead of names."""
     count = iter(range(given))
 
     def number(field: str) -> int:

@@ -68,7 +68,7 @@ def custom_root(
     """A root of `f`, found by `solve(f, initial_guess)`, with the derivatives of the equation `f(x) = 0`.
 
     Args:
-        f: takes and returns a tree; it may close over what the root is differentiated by.
+        f: takes and returns a tree; it may close over the variables of differentiation.
         solve: returns a root, with `has_aux` a pair of it and anything else; it need not be differentiable.
         tangent_solve: takes a linear function and a value, and returns what the function maps to it: `lambda g, y: y / g(1.0)`
             for numbers. Reverse mode transposes it.
@@ -109,7 +109,7 @@ def custom_linear_solve(
     """The solution `x` of `matvec(x) = b`, found by `solve(matvec, b)`, with the derivatives of the equation.
 
     Args:
-        matvec: a linear function of a tree to one like it; it may close over what the solution is differentiated by.
+        matvec: a linear function of a tree to one like it; it may close over the variables of differentiation.
         solve: takes a linear function and a right side; with `has_aux` it returns a pair of the solution and anything else.
         transpose_solve: the same for the transpose of `matvec`. With it, or where `symmetric` says that `solve` serves, reverse
             mode solves the transposed equation; else it transposes the steps of `solve`. Forward mode solves one more equation.
@@ -170,7 +170,7 @@ def _transposed(converted: Callable[..., Any], x: Any, consts: Sequence[Any]) ->
 
 
 def _closed(solve: Callable[..., Any], function: Callable[[Any], Any], b: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """What makes a solver of the values that this one closes over, and these: derivatives are those of the equation alone."""
+    """A solver as a function of the values it closes over, and these: derivatives are those of the equation alone."""
     if not is_staging() or staging().derivatives + staging().transposed <= 0:
         return lambda values: solve, []
     converted, values = closure_convert(lambda right: solve(function, right), b)

@@ -58,7 +58,7 @@ def _jacobian(
 
 
 def _check_kind(what: str, function: Callable[..., Any], values: Sequence[Any], holomorphic: bool) -> None:
-    """Raise DifferentiationError unless complex numbers are differentiated by, or are results, where that is asked for."""
+    """Raise DifferentiationError unless complex numbers are differentiated by, or are results, if the caller requires it."""
     for aval in map(abstract, values):
         if is_complex_dtype(aval.dtype) != holomorphic:
             remedy = "leave out holomorphic=True" if holomorphic else "say holomorphic=True if the function is"
@@ -108,7 +108,7 @@ def jacfwd(
         holomorphic: whether `fun` is a holomorphic one of complex numbers.
 
     Returns:
-        A function of the same arguments. Its result has the structure of that of `fun`, and in the place of each array
+        A function of the same arguments. Its result has the structure of that of `fun`, and instead of each array
         that of the argument, with arrays `[*result.shape, *argument.shape]`. Cheap where the argument is small.
 
     Raises:
@@ -177,7 +177,7 @@ def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Args:
         function: any function of trees of arrays.
-        args, kwargs: arrays, numbers, or in their places `ShapeDtypeStruct` and whatever else has a shape and a dtype.
+        args, kwargs: arrays, numbers, `ShapeDtypeStruct`, or anything else with a shape and a dtype.
 
     Returns:
         A tree of `ShapeDtypeStruct`.
@@ -203,7 +203,7 @@ def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 def checkpoint(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """The function itself: which values of a program reverse mode keeps and which it computes again is the compiler's choice.
 
-    The options of `jax.checkpoint` are taken and say nothing.
+    The options of `jax.checkpoint` are accepted and ignored.
     """
     return function
 

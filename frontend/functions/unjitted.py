@@ -24,7 +24,7 @@ __all__ = ["disable_jit"]
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """A block of this thread in which nothing is compiled that `jit` was asked to compile.
+    """A block of this thread in which `jit` compiles nothing.
 
     `print`, a debugger and NumPy then see arrays, and an error stands at the line that raises it. It is slow. Other threads are
     not affected; `lm.config.update(jit=False)` does it for the process.
@@ -51,7 +51,7 @@ def is_disabled() -> bool:
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
-    """A call of what `jit` was given. It gets copies of arrays, since what it changes in place is its own under `jit`."""
+    """A call of the function under `jit`. It gets copies of arrays, since under `jit` its changes in place stay its own."""
     result = function(*tree_map(_copied, args), **tree_map(_copied, kwargs))
     if out is None:
         return tree_map(lnp.asarray, result)

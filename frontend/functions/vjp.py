@@ -66,7 +66,7 @@ def fwd_and_bwd(
         jitted: whether to `jit` both.
 
     Returns:
-        `forward(*args)` gives `(value, residuals)`, or `(value, residuals, aux)`; `backward(residuals, cotangent)` a tuple of
+        `forward(*args)` returns `(value, residuals)`, or `(value, residuals, aux)`; `backward(residuals, cotangent)` a tuple of
         gradients by `argnums`. The residuals are the arguments: as `vjp` does, `backward` computes the function again.
 
     >>> import numpy as np, lamina as lm
@@ -146,7 +146,7 @@ class _Eager:
     point: Point
     what: str
     derivative: Callable[[Point, Any, bool], Any]
-    """What a call gives for its cotangent or tangents, as ops of the current trace."""
+    """The result of a call for its cotangent or tangents, as ops of the current trace."""
 
     @staticmethod
     def value_at(point: Point) -> Any:
@@ -171,7 +171,7 @@ class _Eager:
         self.value = self._runner(main, *self.flat, known=self.primals)(self.primals)
 
     def run(self, vectors: Any) -> Any:
-        """What a call gives, on arrays."""
+        """The result of a call on arrays."""
         try:
             if is_staging():  # in another function under trace, as jit(pull) is
                 args, kwargs = self.structure.unflatten(self.primals)

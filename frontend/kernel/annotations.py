@@ -75,7 +75,7 @@ class ArrayType:
 
 
 class ScalarType:
-    """A scalar parameter: an element type, which gives array types by subscription and converts when called."""
+    """A scalar parameter: an element type, array types by subscription, a conversion when called."""
 
     def __init__(self, name: str, dtype: str):
         self.name, self.dtype = name, np.dtype(dtype)

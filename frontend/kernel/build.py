@@ -32,7 +32,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
         check_bounds: check at run time the accesses that cannot be proved to be in bounds.
 
     Raises:
-        KernelError: the source has what kernels do not have, an access is out of bounds for all sizes, or iterations of a
+        KernelError: a construct that kernels do not have, an access is out of bounds for all sizes, or iterations of a
             parallel loop depend on each other; each at its line.
 
     >>> import lamina as lm
@@ -59,7 +59,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
 
 
 def _check(kernel: KernelOp, check_bounds: bool) -> None:
-    """Refuse what is certainly wrong: accesses out of bounds, iterations of parallel loops that are not independent."""
+    """Refuse certain faults: accesses out of bounds, iterations of parallel loops that are not independent."""
     found = findings(kernel)
     for finding in found:
         if finding.certain and not _avoidable(finding, kernel):

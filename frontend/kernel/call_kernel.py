@@ -25,7 +25,7 @@ from .decorator import KernelBase
 
 
 def call_kernel(kernel: Any, *args: Any, out: Any) -> Any:
-    """Call a kernel as a function: what it writes becomes new arrays. In a traced function this is one op of the program, with
+    """Call a kernel as a function: arrays that it writes are new ones. In a traced function this is one op of the program, with
     the schedule that the kernel has by then.
 
     Args:

@@ -31,7 +31,7 @@ _MATHS_OWN = {math.pow: "float_power", math.remainder: "nearest_remainder"}
 """Functions of math whose names mean something else in NumPy."""
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
-"""Where floor, ceil and round give integers."""
+"""Whether floor, ceil and round return integers."""
 
 
 def canonical(function: Any) -> tuple[str | None, bool]:
@@ -77,7 +77,7 @@ class Calls(Expressions):
         return found
 
     def unknown(self, node: ast.Call, function: Any) -> str:
-        """What to say of a call of something else."""
+        """The message for a call of any other function."""
         what = ast.unparse(node.func)
         if isinstance(node.func, ast.Attribute) and self.array(node.func.value) is not None:
             return f"arrays have no methods in kernels, so no '{what}': write loops"
@@ -107,7 +107,7 @@ class Calls(Expressions):
     # -- functions by name; `python`: they are Python's own, not NumPy's
 
     def of_float(self, b: Arithmetic, name: str, x: Value, *, python: bool = False) -> Value:
-        """A function of a float; integers become f64. Of a known number NumPy's gives infinities and NaN where math raises."""
+        """A function of a float; integers become f64. Of a known number, NumPy's infinities and NaN where math raises."""
         if isinstance(x, Number) and not python and hasattr(np, name):
             with np.errstate(all="ignore"):
                 return known(lambda y: float(getattr(np, name)(float(y))), x)
@@ -116,14 +116,14 @@ class Calls(Expressions):
         return self.as_float(b, x, lambda y: b.builder.unary(name, y))
 
     def as_float(self, b: Arithmetic, x: Value, make: Callable[..., Any], *others: Value) -> Value:
-        """What `make` gives for the values as floats of one type."""
+        """The result of `make` for the values as floats of one type."""
         kind = meet(x, *others)
         if not is_float(default(kind)):
             kind = f64 if not isinstance(kind, str) else "float"
         return held(make(*(b.scalar(v, default(kind)) for v in (x, *others))), kind)
 
     def whole(self, b: Arithmetic, x: Value, name: str) -> Value:
-        """A float rounded to an integer, as Python's functions give it; integers stay."""
+        """A float rounded to an integer, as Python's functions return it; integers stay."""
         if isinstance(x, Number | Choice):
             return known({"floor": math.floor, "ceil": math.ceil, "rint": round}[name], x)
         if isinstance(x, Index | Extreme):
@@ -132,7 +132,7 @@ class Calls(Expressions):
         return held(b.builder.convert(b.builder.unary(name, ssa) if is_float(ssa.type) else ssa, i64), "whole")
 
     def rounded(self, b: Arithmetic, name: str, x: Value) -> Value:
-        """A float rounded to a whole number, as NumPy's functions give it; integers stay, as in NumPy."""
+        """A float rounded to a whole number, as NumPy's functions return it; integers stay, as in NumPy."""
         return self.of_float(b, name, x) if is_float(default(kind_of(x))) else x
 
     def fn_floor(self, b: Arithmetic, x: Value, *, python: bool) -> Value:

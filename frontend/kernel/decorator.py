@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .schedules import Schedule
 
 Unscheduled = Literal["auto", "none"]
-"""How a kernel runs that nobody has scheduled: with the default schedule, or as it is written."""
+"""How an unscheduled kernel runs: with the default schedule, or as it is written."""
 
 
 class KernelBase(FunctionBase):
@@ -63,7 +63,7 @@ class KernelBase(FunctionBase):
         return self.__kernel__.scheduled()
 
     def default_schedule(self, target: str | None = None) -> Schedule:
-        """The schedule that calls run as long as nobody takes a step on `schedule()`; it keeps every bit of the results.
+        """The schedule that calls run until a step is taken on `schedule()`; it keeps every bit of the results.
 
         Where `lm.tune` has found a faster one, in this process or in one before, it is that.
 
@@ -124,7 +124,7 @@ class KernelBase(FunctionBase):
 
 
 class _State:
-    """What a kernel knows: its function, IR, schedule and machine code. Threads that need the same wait for one of them."""
+    """The state of a kernel: its function, IR, schedule and machine code. Threads that need the same wait for one of them."""
 
     owner: Callable[[], Any]
 
@@ -149,7 +149,7 @@ class _State:
             return self._module
 
     def scheduled(self) -> Schedule:
-        """The schedule, made when it is first asked for."""
+        """The schedule, made when it is first requested."""
         from .schedules import Schedule
 
         with self._lock:
@@ -182,7 +182,7 @@ class _State:
             return self._default
 
     def called(self, make: Callable[[ModuleOp, str], Any]) -> Any:
-        """What `make` finds out about the kernel as scheduled so far, from its module and steps; kept until these change."""
+        """The result of `make` for the kernel as scheduled so far, from its module and steps; kept until these change."""
         with self._lock:
             if self._called is None:
                 self._called = make(self.latest, str(self.steps or ""))
@@ -195,7 +195,7 @@ class _State:
             self.changed()
 
     def changed(self) -> None:
-        """The schedule is another: what is compiled is not valid any more."""
+        """The schedule has changed: compiled code is not valid any more."""
         with self._lock:
             self.current = self._called = None
             if self.installed is not None and (owner := self.owner()) is not None:

@@ -106,7 +106,7 @@ def _trip_count(loop: ForOp, sizes: Mapping[SSAValue, int]) -> float | None:
 
 
 def _vectorization(loop: ForOp, kernel: KernelOp) -> str:
-    """What each iteration computes at once, or why it does not."""
+    """How each iteration is vectorized, or why it is not."""
     lanes = {r.type.get_shape()[0] for op in loop.body.walk() for r in op.results if isinstance(r.type, VectorType)}
     if loop.kind.data == "vector":
         return f"vectorized: {max(lanes, default=1)} lanes an iteration"

@@ -180,7 +180,7 @@ class Expressions(Scope):
         b = self.math(node)
         return Scalar(b.builder.binary("and", b.truth(x), b.truth(y)))
 
-    # -- what is evaluated under a condition only
+    # -- expressions that are evaluated under a condition only
 
     def on_BoolOp(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)
@@ -250,12 +250,12 @@ class Expressions(Scope):
 
 
 def _pairs(node: ast.Compare) -> ast.BoolOp:
-    """`a < b < c` as `a < b and b < c`: what follows a comparison that is false is not evaluated."""
+    """`a < b < c` as `a < b and b < c`: operands after a false comparison are not evaluated."""
     parts = zip((node.left, *node.comparators), node.ops, node.comparators, strict=False)
     values: list[ast.expr] = [ast.copy_location(ast.Compare(x, [op], [y]), node) for x, op, y in parts]
     return ast.copy_location(ast.BoolOp(ast.And(), values), node)
 
 
 def _plain(block: Block) -> bool:
-    """Whether the ops of a block may run unasked: they compute, but do not access memory."""
+    """Whether the ops of a block may run speculatively: they compute, but do not access memory."""
     return all(is_arithmetic(op) for op in block.ops)

@@ -29,7 +29,7 @@ def facts_of(function: Callable[..., Any], check_bounds: bool = False) -> str | 
     """A text that is equal only for functions that are the same kernel; None if no text can say it.
 
     It has the source, the types of the parameters, and for each name and attribute in the body that is not the function's own
-    what it means outside: a number by its value, a function by its home, another kernel by its own facts. The place of the
+    what it means outside: a number by its value, a function by its home, another kernel by its own facts. The location of the
     source counts when accesses are checked at run time, since the messages name it.
 
     Raises:

@@ -52,7 +52,7 @@ def inline(caller: Statements, node: ast.Call, kernel: Any) -> None:
 
 
 def _scalar(caller: Statements, arg: ast.expr, type: ScalarType, what: str) -> Value:
-    """The value of an argument: index expressions and integers stay what they are, so that subscripts stay affine."""
+    """The value of an argument: index expressions and integers are unchanged, so that subscripts stay affine."""
     value = caller.value(arg)
     if is_float(default(kind_of(value))) and not is_float(type.type):
         caller.refuse(arg, f"{what} takes an integer, got a float: write int(...)")
@@ -65,7 +65,7 @@ def _scalar(caller: Statements, arg: ast.expr, type: ScalarType, what: str) -> V
 
 
 def _unify(caller: Statements, arg: ast.expr, type: ArrayType, array: Array, sizes: dict[str, Index], what: str) -> None:
-    """Bind the symbols of an array's sizes; what is bound or a number must be equal, whatever the sizes are."""
+    """Bind the symbols of an array's sizes; numbers and bound symbols must be equal for all sizes."""
     for k, (size, given) in enumerate(zip(type.sizes, array.sizes, strict=True)):
         b = caller.math(arg)
         rest = b.binary("-", given, Number(size.constant))

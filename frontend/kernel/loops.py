@@ -59,7 +59,7 @@ class Loops(Memory):
     """Turns loops into ops.
 
     Attributes:
-        known: the kinds of carried variables, by the loop and what the variables around it are.
+        known: the kinds of carried variables, by the loop and the kinds of the variables around it.
     """
 
     known: dict[Hashable, list[Kind]]
@@ -78,8 +78,8 @@ class Loops(Memory):
         return [v for v in self.env if v in names and not isinstance(self.env[v], Array)]
 
     def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
-        """What carried variables are: before the loop and after its body. A number that stands before takes the type of
-        what the body gives, for which the body is read on trial; once, however often the loops around are read on trial.
+        """The kinds of carried variables: before the loop and after its body. A number before the loop takes the type of
+        the body's result, for which the body is read on trial; once, however often the loops around are read on trial.
         """
         values = {v: (k.value if isinstance(k, Number) else None, _kind(k)) for v, k in self.env.items()}
         case = (node, tuple(carried), tuple(values.items()))
@@ -100,7 +100,7 @@ class Loops(Memory):
         return found
 
     def joined(self, node: ast.AST, variable: str, a: Kind, b: Kind) -> Kind:
-        """What a variable is that a loop changes."""
+        """The kind of a variable that a loop changes."""
         try:
             return join(a, b)
         except Mismatch as mismatch:
@@ -210,7 +210,7 @@ class Loops(Memory):
         monoid = None if rest else self.reduction(node, carried)
 
         def body(index: SSAValue, arguments: Sequence[SSAValue], kinds: list[Kind]) -> list[Value]:
-            """Read the body; the values of the variables after it, or what they are combined with."""
+            """Read the body; the values of the variables after it, or the values that are combined with them."""
             counter: Value = Index.of(index)
             if header.first is not None:
                 b = self.math(node)
@@ -286,7 +286,7 @@ class Loops(Memory):
         return monoids.pop() if len(monoids) == 1 else None
 
     def contributions(self, node: ast.For, carried: list[str]) -> list[Value]:
-        """Read the body of a reduction; what each variable is combined with."""
+        """Read the body of a reduction; the values that are combined with each variable."""
         found: dict[str, Value] = {}
         for statement in node.body:
             update = self.update(statement)

@@ -28,7 +28,7 @@ class Memory(Calls):
     loop_names: set[str]
 
     def store(self, node: ast.AST, array: Array, map: AffineMap, dims: Sequence[SSAValue], value: Value) -> None:
-        """Write an element; numbers are converted, but floats never to integers unasked."""
+        """Write an element; numbers are converted, but floats never implicitly to integers."""
         if is_float(default(kind_of(value))) and not is_float(array.element):
             self.refuse(node, f"a float goes into '{array.name}', an array of integers: write int(...)")
         self.insert(StoreOp.build_store(self.math(node).scalar(value, array.element), array.buffer, map, dims), node)
@@ -87,7 +87,7 @@ class Memory(Calls):
         dim(0, [])
 
     def fresh(self, name: str) -> str:
-        """A name for a loop that is not taken: unique, and not ending in `_` and digits, which printing would drop."""
+        """An unused name for a loop: unique, and not ending in `_` and digits, which printing would drop."""
         base = name if name.isascii() else "loop"
         if base.rpartition("_")[2].isdigit():
             base = base.rstrip("_0123456789")

@@ -67,7 +67,7 @@ class Parameters:
                 yield k, [*map(self._expr, type.sizes)], None if strides is None else [*map(self._expr, strides)]
 
     def values(self, arguments: list[SSAValue]) -> dict[str, Value | Array]:
-        """What the names of parameters and symbols mean, given the arguments of the kernel."""
+        """The meaning of the names of parameters and symbols, given the arguments of the kernel."""
         from .values import Array, Index, Scalar
 
         found: dict[str, Value | Array] = {}

@@ -72,7 +72,7 @@ class Loop:
 
 
 class Schedule:
-    """The steps that turn a kernel into the code that runs; each is proved legal when it is taken, or refused.
+    """The steps that turn a kernel into the code that runs; each is proved legal when it is applied, or refused.
 
     >>> import lamina as lm
     >>> @lm.kernel
@@ -115,7 +115,7 @@ class Schedule:
         """The loop of a name.
 
         Raises:
-            ScheduleError: there is none, or none any more; says which step consumed it.
+            ScheduleError: there is no such loop, or a step, which is named, has consumed it.
         """
         found = loops(self.kernel).get(name)
         if found is not None and made in (None, self._born[name]):
@@ -189,7 +189,7 @@ class Schedule:
         return made[0] if len(made) == 1 else made
 
     def taken(self, step: Primitive, loops_after: Collection[str]) -> None:
-        """Note a step that the kernel has taken, and the loops there are now."""
+        """Record an applied step, and the loops that exist now."""
         self.steps.append(step)
         for name in self._born.keys() - set(loops_after):
             self._consumed[name] = step
@@ -216,7 +216,7 @@ class Schedule:
 
 
 def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule:
-    """The schedule that calls of the kernel of a module run, which nobody has scheduled: what `tune` found, or the default one.
+    """The schedule that calls of an unscheduled kernel run: the one that `tune` found, or the default one.
 
     The module stays as it is.
     """

@@ -23,7 +23,7 @@ class Scope:
     """The state of reading a kernel.
 
     Attributes:
-        env: what names mean here.
+        env: the meaning of names here.
         lost: why a name has no value here.
         own: the names that the function assigns somewhere: they mean nothing from outside.
     """
@@ -38,7 +38,7 @@ class Scope:
         raise self.source.error(node, message)
 
     def math(self, node: ast.AST) -> Arithmetic:
-        """Arithmetic at the place of a node."""
+        """Arithmetic at the source location of a node."""
         return Arithmetic(self.block, self.source.location(node))
 
     def insert(self, op: Operation, node: ast.AST) -> Operation:
@@ -62,7 +62,7 @@ class Scope:
 
     @contextmanager
     def fork(self, block: Block) -> Iterator[Block]:
-        """Write into another block, which may never run: what it assigns is forgotten after it."""
+        """Write into another block, which may never run: its assignments are dropped after it."""
         env, lost = self.env, self.lost
         self.env, self.lost = dict(env), dict(lost)
         try:
@@ -74,7 +74,7 @@ class Scope:
     # -- names
 
     def lookup(self, node: ast.Name) -> Value | Array | None:
-        """What a name means in the kernel, None if it is from outside."""
+        """The meaning of a name in the kernel, None if it is from outside."""
         if node.id in self.env:
             return self.env[node.id]
         if node.id in self.lost:

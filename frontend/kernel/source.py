@@ -14,14 +14,14 @@ from ...errors import KernelError
 from ..trace.locations import file_location, placed
 
 MISSING: Any = object()
-"""What a name stands for that means nothing outside of the kernel."""
+"""The value of a name that is not defined outside of the kernel."""
 
 
 class Source:
     """The text that a kernel is read from.
 
     Attributes:
-        names: what the function sees from outside: its globals, and the variables of the functions around it.
+        names: the free names of the function: its globals, and the variables of the functions around it.
     """
 
     def __init__(self, filename: str, lines: list[str], first_line: int, names: Mapping[str, Any]):
@@ -71,7 +71,7 @@ class Source:
 
 
 def error_at(place: tuple[str, int, int], message: str) -> KernelError:
-    """The error at a place."""
+    """The error at a source location."""
     return placed(KernelError(message), place)
 
 

@@ -163,7 +163,7 @@ class Statements(Loops):
         yielded: tuple[list[SSAValue], list[SSAValue]] = ([], [])
         for variable in dict.fromkeys([*after[0], *after[1]]):
             x, y = after[0].get(variable), after[1].get(variable)
-            if x is y and x is not None:  # what both ways assign, or neither
+            if x is y and x is not None:  # variables that both branches assign, or neither
                 self.env[variable] = x
                 reasons.pop(variable, None)
                 continue

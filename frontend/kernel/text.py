@@ -31,7 +31,7 @@ _CALL = {
     "vector.create_mask": "lanes_below", "vector.step": "arange",
 }  # fmt: skip
 _SAME = ("vector.broadcast", "arith.index_cast")
-"""What Python writes without a word."""
+"""Casts that Python leaves implicit."""
 _NEGATIVE = re.compile(r"-\d+|-\w+|\(-\w+\)")
 _CMPF = ("False", "==", ">", ">=", "<", "<=", "!=", "ord", "==", ">", ">=", "<", "<=", "!=", "uno", "True")
 _CMPI = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
@@ -140,7 +140,7 @@ class _Printer:
             self.compute(op)
 
     def compute(self, op: Operation) -> None:
-        """An op with results: in its place when it is used once and nothing can change in between."""
+        """An op with results: written inline when it is used once and nothing can change in between."""
         text = self.expression(op)
         if len(op.results) != 1:
             self.emit(f"{', '.join(self.name(r) for r in op.results)} = {text}")

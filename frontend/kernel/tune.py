@@ -48,7 +48,7 @@ MOST_CANDIDATES = 2000
 
 @dataclass(frozen=True)
 class Tuned:
-    """What was found for one kernel.
+    """The result for one kernel.
 
     Attributes:
         kernel: its name.
@@ -74,12 +74,12 @@ def tune(function: Any, *args: Any, seconds: float = 5.0, seed: int = 0) -> tupl
     """Search schedules for the kernels of a compiled function, and keep those that are faster than the default.
 
     Candidates are the default schedule with some steps changed: sizes, factors and lanes, steps left out, put in or exchanged.
-    A step that is not proved legal is not taken, so that a candidate can only be slower. Which candidates there are follows
-    from `seed`; how many of them are measured, from the time. What is kept is a text file beside the object cache, read by all
+    A step that is not proved legal is not applied, so that a candidate can only be slower. The candidates follow
+    from `seed`; how many of them are measured, from the time. The result is a text file beside the object cache, read by all
     later compilations of the same kernels on this kind of machine; `function` itself is compiled again by its next call.
 
     Args:
-        function: what `jit` or `kernel` made; a kernel must not be scheduled by hand.
+        function: made by `jit` or `kernel`; a kernel must not be scheduled by hand.
         args: as it is called; a kernel is measured on copies of them, the kernels of a jitted function on arrays of their
             shapes.
         seconds: how long to search, about.
@@ -170,7 +170,7 @@ class _Search:
         return _Run(run, arrays)
 
     def arrays(self) -> list[Any]:
-        """What the kernel runs on: copies of what was given, or numbers of about 1."""
+        """The arguments of the kernel: copies of the given ones, or numbers of about 1."""
         if self.args is not None:
             return [np.array(x) if isinstance(x, np.ndarray) else x for x in self.args]
         rng = np.random.default_rng(0)
@@ -220,7 +220,7 @@ class _Search:
         return Tuned(name, self.default_seconds, self.default_seconds, _text(self.default), measured, None)
 
     def keep(self, steps: Sequence[Primitive], default_seconds: float, seconds: float, measured: int) -> Tuned:
-        """Write what was found."""
+        """Write the result."""
         name = self.kernel.sym_name.data
         note = (
             f"@{name}, {get_threads()} threads: {_ms(default_seconds)} by default, {_ms(seconds)} with these steps "
@@ -258,7 +258,7 @@ class _Search:
         return steps
 
     def change(self, steps: list[Primitive]) -> None:
-        """Change one thing: a number most of the time, else which steps there are and in what order."""
+        """Change one thing: mostly a number, else the set or the order of steps."""
         rng = self.rng
         numbers = [(k, f) for k, step in enumerate(steps) for f in _number_fields(step)]
         kind = rng.choices(("number", "drop", "swap", "unroll"), (6 if numbers else 0, 1, 1, 2))[0]
@@ -274,7 +274,7 @@ class _Search:
             self.insert(steps)
 
     def insert(self, steps: list[Primitive]) -> None:
-        """Put in a step for a loop of the kernel: what the default schedule has none of."""
+        """Insert a step for a loop of the kernel that the default schedule does not have."""
         from ...lowering.schedule.parallelize import Parallelize
         from ...lowering.schedule.unroll import Unroll
         from ...lowering.schedule.unroll_and_jam import UnrollAndJam

@@ -20,11 +20,11 @@ from ...dialects.types import element_of, element_type, f64, i1, i64, is_bool, i
 from .annotations import NAMES
 
 _TOO_LARGE = 1 << 1023
-"""What is less than that is a float, too."""
+"""Numbers below this are floats, too."""
 
 
 class Mismatch(Exception):
-    """Operands that do not go together; the message says why and what to write."""
+    """Operands that cannot be combined; the message says why and what to write."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Extreme:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One of two numbers, both bools or none; they take the type of what they meet."""
+    """One of two numbers, both bools or none; the numbers are weakly typed."""
 
     condition: SSAValue
     yes: Number
@@ -107,7 +107,7 @@ class Array:
 
 Value = Number | Index | Extreme | Choice | Scalar
 Kind = Attribute | str
-"""An element type, or what has none: `int`, `float` and `bool` for numbers, `whole` for integers that are computed."""
+"""An element type, or a kind without one: `int`, `float` and `bool` for numbers, `whole` for integers that are computed."""
 
 
 def choice(condition: SSAValue, x: Value, y: Value) -> Choice | None:
@@ -128,7 +128,7 @@ def known(function: Callable[[Any], Any], value: Number | Choice) -> Number | Ch
 
 
 def kind_of(value: Value) -> Kind:
-    """What a variable that holds the value is."""
+    """The kind of a variable that holds the value."""
     if isinstance(value, Number):
         return type(value.value).__name__
     if isinstance(value, Choice):
@@ -156,7 +156,7 @@ def held(ssa: SSAValue, kind: Kind) -> Scalar:
 
 
 def join(a: Kind, b: Kind) -> Kind:
-    """What a variable is that holds first one, then the other kind.
+    """The kind of a variable that holds first one, then the other kind.
 
     Raises:
         Mismatch: no kind holds both as they are.
@@ -175,12 +175,12 @@ def join(a: Kind, b: Kind) -> Kind:
 
 
 def meet(*values: Value) -> Kind:
-    """What an operation on values gives, by NumPy's rules; but `whole` with i32 is i64."""
+    """The result type of an operation on values, by NumPy's rules; but `whole` with i32 is i64."""
     return meet_kinds(*map(kind_of, values))
 
 
 def meet_kinds(*kinds: Kind) -> Kind:
-    """What an operation on values of several kinds gives."""
+    """The result type of an operation on values of several kinds."""
     typed = [default(k) for k in kinds if isinstance(k, Attribute) or k == "bool"]
     if not typed:
         return "float" if "float" in kinds else "whole" if "whole" in kinds else "int"
@@ -193,7 +193,7 @@ def meet_kinds(*kinds: Kind) -> Kind:
 
 
 def _with_whole(kind: Kind) -> Kind:
-    """What an element type gives with integers that are computed: 64 bits, so that subscripts do not overflow."""
+    """The result type of an element type with computed integers: 64 bits, so that subscripts do not overflow."""
     if not isinstance(kind, Attribute) or is_float(kind):
         return kind
     wide = np.result_type(numpy_dtype(kind), np.int64)

@@ -19,7 +19,7 @@ from ...runtime.effects import Functions
 from ...runtime.executable import Executable
 
 MISS: Any = object()
-"""What a native function gives for arguments that do not match."""
+"""The result of a native function for arguments that do not match."""
 
 KEPT = 512
 """Modules whose code is kept; those used longest ago go first, to the cache on disk."""
@@ -67,7 +67,7 @@ def check_if_asked(module: ModuleOp) -> None:
 
 
 def native(executable: Executable) -> Callable[..., Any]:
-    """A native function of one executable that gives `MISS` where this does not accept its arguments."""
+    """A native function of one executable that returns `MISS` for arguments that this does not accept."""
     function = NativeFunction(_misfit)
     function.install(executable)
     return function

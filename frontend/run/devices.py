@@ -28,11 +28,11 @@ from ..trace.tracer import Tracer
 from .lowered import Lowered, finisher
 
 Buffer = Any
-"""An array in the memory of a device: whatever its `put` and its programs return."""
+"""An array in the memory of a device: the result of its `put` or of its programs."""
 
 
 class Device(ABC):
-    """A device: what another package writes.
+    """A device: the interface that another package implements.
 
     Attributes:
         phase: the level at which it takes programs: "graph" as traced, or "optimized", simplified and with its composites.
@@ -54,7 +54,7 @@ class Device(ABC):
 
     @abstractmethod
     def compile(self, module: ModuleOp, entry: str) -> Callable[[Sequence[Buffer]], Sequence[Buffer]]:
-        """What runs the function `entry` of a module, which has no effects and sizes that are numbers. It gets the buffers of
+        """A runner of the function `entry` of a module, which has no effects and static sizes. It gets the buffers of
         the arguments, which stay as they are, and returns those of the results.
 
         Raises:
@@ -69,7 +69,7 @@ def register_device(name: str, device: Device) -> Device:
     """Make a device known by a name, for `jit(device=)` and `device_put`.
 
     Args:
-        name: letters, digits, `.`, `_` and `-`; "cpu" is taken.
+        name: letters, digits, `.`, `_` and `-`; "cpu" is reserved.
         device: an instance of a class that derives from `Device`.
 
     Raises:
@@ -105,7 +105,7 @@ class DeviceArray:
     Attributes:
         shape, dtype: as of a NumPy array.
         device: the name of the device.
-        buffer: what the device keeps it as.
+        buffer: the device's object for it.
     """
 
     shape: tuple[int, ...]

@@ -38,10 +38,10 @@ _KEPT = 4096
 """Programs that are kept."""
 
 _WORTH_AN_ENTRY = 8
-"""Calls of what is known already after which the native entry is loaded: 45 ms, a seventh of what a first call imports."""
+"""Calls of known programs after which the native entry is loaded: 45 ms, a seventh of the imports of a first call."""
 
 deferred: Any = None
-"""What gives the result of a program later: `lazy.py` puts it here when it is imported."""
+"""Returns the deferred result of a program: set by `lazy.py` when it is imported."""
 
 
 class EagerTrace(Trace):
@@ -49,7 +49,7 @@ class EagerTrace(Trace):
 
     Attributes:
         inputs: the array of each argument of the program.
-        sources: what each was made of.
+        sources: the object each was made of.
     """
 
     def __init__(self, numbers: Sequence[complex] = ()) -> None:
@@ -90,7 +90,7 @@ class EagerTrace(Trace):
         raise TracingError(f"{x!r} reached a function on plain arrays: pass it as an argument, or in a list")
 
     def result(self, out: Any) -> Any:
-        """The arrays of what a function returned."""
+        """The arrays in the result of a function."""
         return EagerProgram(self, out).run(self.inputs)
 
 
@@ -100,7 +100,7 @@ class EagerTrace(Trace):
 
 @dataclass(frozen=True)
 class _Input:
-    """An input of a program: a leaf of the call, what is made of one, or, without a leaf, an array that all calls share."""
+    """An input of a program: a leaf of the call, a value made of one, or, without a leaf, an array that all calls share."""
 
     leaf: int | None
     made: Any = None
@@ -120,7 +120,7 @@ class _Kept:
         self.inputs = inputs
 
     def result(self, leaves: Sequence[Any]) -> Any:
-        """What the program gives, or an array that waits for it."""
+        """The result of the program, or an array that is deferred until it runs."""
         values = [x.of(leaves) for x in self.inputs]
         if config.lazy and self.program.may_wait():
             return deferred(self.program, values)
@@ -129,7 +129,7 @@ class _Kept:
     def written(self, values: Sequence[Any], change: Callable[[Sequence[Any]], None]) -> Callable[..., Any] | None:
         """The same as a function of the arguments, for calls like one that has been run.
 
-        `change` is called with those of a call when it pays to compile what is interpreted.
+        `change` is called with those of a call when it pays to compile an interpreted program.
         """
         if config.lazy and self.program.may_wait():
             return None
@@ -163,7 +163,7 @@ def forget() -> None:
 def _program(
     function: Callable[..., Any], promotes: bool | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, _Kept | None]:
-    """The result, and the program that gives it if a call alike came before."""
+    """The result, and its program if there was a similar call before."""
     leaves: list[Any] = []
     given = leaves
     key: Hashable = None
@@ -174,7 +174,7 @@ def _program(
     else:
         if (found := _kept.get(key)) is not None:
             return found.result(leaves), found
-        if len({id(x) for x in leaves}) < len(leaves):  # inputs are told apart by identity
+        if len({id(x) for x in leaves}) < len(leaves):  # inputs are distinguished by identity
             args, kwargs = _each(_twin, args), {name: _each(_twin, value) for name, value in kwargs.items()}
             leaves = []
             _key((args, *kwargs.values()), leaves)
@@ -261,7 +261,7 @@ class _NoKeyError(Exception):
 
 
 def _key(x: Any, leaves: list[Any]) -> Hashable:
-    """What a recorded program may depend on: all of an argument but the elements of its arrays, which become leaves."""
+    """The key of a recorded program: all of an argument but the elements of its arrays, which become leaves."""
     kind = type(x)
     if kind is np.ndarray or kind is ResultArray:
         leaves.append(x)
@@ -287,9 +287,9 @@ def _key(x: Any, leaves: list[Any]) -> Hashable:
 
 
 def api(function: Function) -> Function:
-    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's place.
+    """A function of lamina.numpy: on plain arrays it is evaluated, errors get the user's source location.
 
-    Results of what is only stored are rounded to it once, when the function that the user called has ended (`finished`).
+    Results of storage-only dtypes are rounded once, when the function that the user called has ended (`finished`).
     """
     return _api(function, promotes=False, stage_constants=False)
 
@@ -300,7 +300,8 @@ def operation(function: Function) -> Function:
 
 
 def edit(function: Function) -> Function:
-    """As `api`, for functions that change elements of their first argument: results have its dtype, whatever comes in."""
+    """As `api`, for functions that change elements of their first argument: results have its dtype, whatever the other operands
+    have."""
     return _api(function, promotes=None, stage_constants=False)
 
 
@@ -340,7 +341,7 @@ def _api(function: Function, promotes: bool | None, stage_constants: bool) -> Fu
 
 @functools.cache
 def _entry() -> tuple[Any, Callable[..., bytes | None]] | None:
-    """The native entry and what makes keys; None where calls go through ctypes."""
+    """The native entry and its maker of keys; None where calls go through ctypes."""
     from ...codegen.executable import native_entry
     from ...runtime.abi import native_calls
 

@@ -20,7 +20,7 @@ from ..trace.locations import located
 
 Array = np.ndarray[Any, Any]
 Step = tuple[Callable[..., Any], Sequence[int], Sequence[int]]
-"""What evaluates an op, and the numbers of its operands and results."""
+"""The function of an op, and the numbers of its operands and results."""
 
 MOST_ITEMS = 64
 """Items of a list in a key."""
@@ -41,7 +41,7 @@ def _written(text: str, names: dict[str, Any]) -> Callable[..., Any]:
 
 
 def identities(values: Iterable[Any]) -> Iterator[Any]:
-    """What may stand in a key by its address: all but the arrays and lists themselves."""
+    """Objects that stand in a key by their addresses: all but the arrays and lists themselves."""
     for x in values:
         if isinstance(x, np.ndarray):
             yield x.dtype
@@ -150,7 +150,7 @@ def fresh_all(arrays: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
 
 
 def evaluated(steps: Sequence[Step], inputs: Sequence[Array], values: list[Any]) -> list[bool]:
-    """Evaluate ops; whether each gives what it should without a conversion."""
+    """Evaluate ops; whether each returns the right dtype without a conversion."""
     values[: len(inputs)] = inputs
     return run_quietly(_evaluate, steps, values)
 
@@ -173,7 +173,7 @@ def _evaluate(steps: Sequence[Step], values: list[Any]) -> list[bool]:
 def body(
     steps: Sequence[Step], exact: Sequence[bool], outputs: Sequence[int], inputs: int, constants: Mapping[int, Array]
 ) -> Callable[..., Any]:
-    """The ops one after the other as a function of the inputs that gives the outputs: the array, or a tuple of several."""
+    """The ops one after the other as a function from the inputs to the outputs: the array, or a tuple of several."""
     if len(steps) == 1 and exact[0] and list(steps[0][1]) == list(range(inputs)) and list(outputs) == list(steps[0][2]):
         assert isinstance(steps[0][0], Quiet)
         return steps[0][0].function

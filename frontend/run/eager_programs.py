@@ -44,7 +44,7 @@ WORTH_CODE = 64
 """Calls of an exact program of several ops after which it is compiled: that takes as long as a thousand interpreted ones."""
 
 _MOST_CONSTANT = 1 << 12
-"""Elements up to which what depends on no input is computed once."""
+"""Largest value, in elements, that is precomputed because it depends on no input."""
 
 _MOVES = frozenset({"broadcast", "concat", "gather", "interleave", "pad", "reverse", "slice", "sort", "transpose"})
 _EXACT = _MOVES | {
@@ -63,7 +63,7 @@ _compiling = RLock()
 
 
 class EagerProgram:
-    """What a trace has recorded, as a function of its inputs."""
+    """The recorded ops of a trace, as a function of its inputs."""
 
     def __init__(self, trace: EagerTrace, out: Any):
         self._results: list[SSAValue] = []
@@ -91,7 +91,8 @@ class EagerProgram:
         self._native: Callable[..., Any] | None = None
 
     def _stepped(self, ops: Sequence[GraphOp], numbers: dict[SSAValue, int]) -> list[GraphOp]:
-        """The ops that each call evaluates: what depends on no input is computed here, what NumPy broadcasts is its operand."""
+        """The ops that each call evaluates: values that depend on no input are computed here; broadcasts that NumPy does itself
+        are dropped."""
         stepped: list[GraphOp] = []
         for op in ops:
             if isinstance(op, BroadcastOp) and _is_broadcast_by_users(op) and op.y not in self._results:
@@ -107,7 +108,7 @@ class EagerProgram:
         return stepped
 
     def _template(self, trace: EagerTrace, out: Any) -> Callable[[Sequence[Any]], Any]:
-        """From the results to what the function returned."""
+        """From the results to the function's result tree."""
         if isinstance(out, Tracer):
             k = len(self._results)
             self._results.append(trace.lift(out).value)
@@ -141,7 +142,7 @@ class EagerProgram:
         return self._native
 
     def change(self) -> bool:
-        """Compile an interpreted program that gives the same bits then; whether it is the first time."""
+        """Compile an interpreted program whose bits this does not change; whether it is the first time."""
         if not self.may_change:
             return False
         self.native()

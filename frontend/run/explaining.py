@@ -57,11 +57,11 @@ def _limits(make: Callable[[float, float], Any]) -> Any:
 
 
 def variants(keys: Sequence[tuple[Any, ...]], paths: Callable[[Any, Any], Sequence[str]]) -> list[str]:
-    """A line for each variant that was compiled: its types, and what it differs in from the one before.
+    """A line for each compiled variant: its types, and the differences from the one before.
 
     Args:
         keys: structure, static arguments, types and options of each, in order.
-        paths: what messages call the leaves of a structure.
+        paths: the names of the leaves of a structure in messages.
     """
     lines: list[str] = []
     for k, (structure, statics, avals, options) in enumerate(keys):

@@ -71,7 +71,7 @@ class _Specialization:
     def call(self, leaves: Sequence[Any], name: str) -> Any:
         arrays = self.arrays(leaves)
         out = self.run(arrays)
-        if out is MISS:  # sizes that do not agree, or are not what they were declared to be
+        if out is MISS:  # sizes that do not agree, or differ from their declaration
             prepare(dataclasses.replace(self.executable.signature, name=name), [*arrays, *self.traced.captured], {})
         return out
 
@@ -134,7 +134,7 @@ class _Dispatcher:
         self.each_size: set[Any] = set()
         """The structures and static arguments for which each size is compiled for by itself, since no code serves all."""
         self.exact: list[Executable] = []
-        """Of a function of dynamic sizes, what is compiled for known ones."""
+        """Of a function of dynamic sizes, the specializations for static ones."""
         self.lock = threading.RLock()
         self.install: Callable[[Executable], None] = lambda executable: None
         self.is_served: Callable[[], bool] = lambda: True
@@ -210,7 +210,7 @@ class _Dispatcher:
         warnings.warn_explicit(text, UserWarning, file, line)
 
     def specialization(self, structure: TreeDef, statics: tuple[Any, ...], avals: tuple[Aval, ...]) -> _Specialization:
-        """What is compiled for some types, made if it is not there yet."""
+        """The specialization for some types, compiled on demand."""
         key = (structure, statics, avals, config.options.of_code)
         found = self.specializations.get(key)
         if found is None:
@@ -237,7 +237,7 @@ class _Dispatcher:
         return moving, {k: v for k, v in kwargs.items() if k not in self.static_names}, typed
 
     def trace(self, program: Program, statics: tuple[Any, ...], *facts: Any, **names: Any) -> TracedFunction:
-        """Trace the function; from its source where Python's own way needs values that only a call knows."""
+        """Trace the function; from its source where its control flow needs values that only a call knows."""
         if self.capture != "source":
             before = asked.values, asked.may
             asked.values, asked.may = False, self.capture == "auto"
@@ -255,7 +255,7 @@ class _Dispatcher:
         run = importlib.import_module("..python.capture.runtime", __package__).run  # first needed here, and imports this file
         traced = trace_function(program, self.bound(statics, run(self.function)), *facts, **names)
         if self.capture == "auto":
-            self.capture = "source"  # what asks for values once does so at other shapes
+            self.capture = "source"  # a function that reads values once does so at other shapes
         return traced
 
     def bound(self, statics: tuple[Any, ...], of: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,7 +274,7 @@ class _Dispatcher:
         return function
 
     def paths(self, structure: TreeDef, statics: tuple[Any, ...]) -> list[str]:
-        """What messages call the leaves."""
+        """The names of the leaves in messages."""
         return argument_paths(self.function, structure, [place for place, *_ in statics if isinstance(place, int)])
 
     def abstract(self, leaves: Sequence[Any], structure: TreeDef) -> tuple[Aval, ...]:
@@ -331,7 +331,7 @@ class _Dispatcher:
         """The code for some types.
 
         Raises:
-            FixedSizeError: no code serves all sizes that only a call knows.
+            FixedSizeError: no code serves all symbolic sizes.
         """
         reason: SizeError | None = None
         for _ in range(_ENLARGED):
@@ -372,7 +372,7 @@ class _Dispatcher:
 
 
 class JitBase(FunctionBase):
-    """What `jit` returns: call it like the Python function."""
+    """The result of `jit`: call it like the Python function."""
 
     __slots__ = ()
 
@@ -450,7 +450,7 @@ def jit(
     """Compile a function of arrays to native code.
 
     The function is traced once for each structure, dtypes and shapes of its arguments (and each value of its static
-    arguments); its Python does not run again. Arrays that it closes over are taken as they are when it is traced.
+    arguments); its Python does not run again. Arrays that it closes over keep their values at the trace.
 
     Results are new arrays, whose memory comes from a pool (`set_result_pool`). `out=` in a call stores them in arrays of the
     caller, which have the structure, dtypes and shapes of the results, are C-contiguous, writeable and overlap one another
@@ -458,15 +458,15 @@ def jit(
     `out` of its own gets it.
 
     Args:
-        fun: takes and returns pytrees of arrays. Python numbers may stand for arrays; they take the dtype of what they
-            meet, as in NumPy.
+        fun: takes and returns pytrees of arrays. Python numbers may stand for arrays; they take the dtype of the other
+            operand, as in NumPy.
         static_argnums: positions of arguments that stay Python values; they must be hashable.
         static_argnames: names of such arguments, for calls by position and by name.
         donate_argnums: positions of arguments that are given away. Where the program allows it, a result of the same dtype and
             shape is stored over such an array, and is that array: `y = f(x)` may overwrite `x`, and then `y is x`. Otherwise,
             as where it is not writeable or overlaps another argument, it is left as it was. Do not use it after the call.
-        donate_argnames: names of such arguments, which calls give by position.
-        dynamic: sizes that only a call knows, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
+        donate_argnames: names of such arguments, which calls pass by position.
+        dynamic: symbolic sizes, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
             each size is compiled for by itself. One compilation then serves all sizes: `dynamic={"x": ("batch", None)}`.
             Equal names are equal sizes. An argument that is a tree is named leaf by leaf, as messages do: `"params['w']"`.
             Inside, `x.shape[0]` is a size that takes part in arithmetic and shapes; a loop over it, or a branch on it, is one
@@ -617,6 +617,6 @@ def make_graph(function: Callable[..., Any]) -> Callable[..., ModuleOp]:
 
 
 make_jaxpr = make_graph
-"""The name that users of jax know: what it returns prints as graph IR."""
+"""jax's name: the result prints as graph IR."""
 
 __all__ = ["Compiled", "Lowered", "TensorSpec", "jit", "make_graph", "make_jaxpr"]

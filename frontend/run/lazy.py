@@ -35,10 +35,10 @@ from .eager_programs import EagerProgram
 Array = np.ndarray[Any, Any]
 
 MOST_OPS = 64
-"""Functions that one array waits for; with more, what it reads is computed first."""
+"""Largest number of deferred functions behind one array; with more, its inputs are computed first."""
 
 MOST_BYTES = 1 << 28
-"""Bytes of arrays that one array holds until it is computed; likewise."""
+"""Largest arrays, in bytes, that one deferred array keeps alive; likewise."""
 
 _KEPT = 256
 _lock = RLock()
@@ -46,7 +46,7 @@ _native: OrderedDict[Hashable, Callable[..., Any]] = OrderedDict()
 
 
 class _Node:
-    """An array that is there (`value`), or one that waits: a program and the nodes that it reads."""
+    """A computed array (`value`), or a deferred one: a program and the nodes that it reads."""
 
     __slots__ = ("__weakref__", "dtype", "handle", "inputs", "program", "shape", "users", "value")
 
@@ -60,13 +60,13 @@ class _Node:
 
     @staticmethod
     def of(value: Array) -> _Node:
-        """Of an array that nobody changes."""
+        """Of an array that does not change."""
         node = _Node(value.dtype, value.shape)
         node.value = value
         return node
 
     def is_needed_outside(self, computed: set[_Node]) -> bool:
-        """Whether somebody may still ask for it when the nodes of a program are there."""
+        """Whether it may still be read once the nodes of a program are computed."""
         return self.handle() is not None or any((user := ref()) is not None and user not in computed for ref in self.users)
 
 
@@ -127,7 +127,7 @@ class Lazy(Deferred):
         return getattr(as_array(_value(self._node)), name)
 
     def _change(self, change: Callable[[Array], Any]) -> Lazy:
-        """Change the array in place, as whoever else has it sees; what waits for its elements has those from before."""
+        """Change the array in place, visibly to all holders; deferred readers of its elements get the old ones."""
         array = as_array(_value(self._node).copy())
         changed = change(array)
         assert changed is None or changed is array
@@ -161,7 +161,7 @@ _UFUNCS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "neg": "negative",
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
 }  # fmt: skip
-"""What waits, by the names of operators."""
+"""The deferred functions, by the names of operators."""
 
 _EXACT = frozenset((*_UFUNCS.values(), "sqrt"))
 _OTHERS: dict[str, Callable[..., Any]] = {
@@ -208,11 +208,11 @@ setattr(Lazy, "__rdivmod__", _delegating(lambda x, y: divmod(y, x)))  # noqa: B0
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Waiting and computing
+# Deferring and computing
 
 
 def deferred(program: EagerProgram, sources: Sequence[Any]) -> Lazy:
-    """The result of a program of arrays and numbers, some of which may wait."""
+    """The result of a program of arrays and numbers, some of which may be deferred."""
     inputs = [_input(x, dtype) for x, dtype in zip(sources, program.dtypes, strict=True)]
     order, leaves = _waiting(inputs)
     if len(order) >= MOST_OPS or sum(x.value.nbytes for x in leaves if x.value is not None) > MOST_BYTES:
@@ -245,7 +245,7 @@ def _value(node: _Node) -> Array:
 
 
 def _waiting(nodes: Sequence[_Node]) -> tuple[list[_Node], dict[_Node, int]]:
-    """The nodes that wait among these and what they read, operands first; and the arrays that they read, numbered."""
+    """The deferred nodes among these and their inputs, operands first; and the arrays that they read, numbered."""
     order: list[_Node] = []
     leaves: dict[_Node, int] = {}
     met: set[_Node] = set()
@@ -264,7 +264,7 @@ def _waiting(nodes: Sequence[_Node]) -> tuple[list[_Node], dict[_Node, int]]:
 
 
 def _compute(node: _Node) -> None:
-    """Compute a node, and of what it waits for what somebody else may need."""
+    """Compute a node, and those of its deferred inputs that may be read elsewhere."""
     order, leaves = _waiting([node])
     computed = set(order)
     numbers = {**leaves, **{found: len(leaves) + k for k, found in enumerate(order)}}

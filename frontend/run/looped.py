@@ -36,5 +36,5 @@ def looped(*static: str) -> Callable[[Function], Function]:
 
 
 def _leaf(x: Any) -> Any:
-    """Lists of numbers as arrays; what is hashable as it is."""
+    """Lists of numbers as arrays; hashable objects unchanged."""
     return operand(x) if isinstance(x, list) else x

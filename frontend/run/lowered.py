@@ -61,7 +61,7 @@ class Lowered:
 
         Args:
             phase: where to stop.
-            target: what to schedule and compile for, as `"aarch64"` or `"x86-64-v3{l2=256K}"`; the host if not given.
+            target: the machine to schedule and compile for, as `"aarch64"` or `"x86-64-v3{l2=256K}"`; the host if not given.
 
         Raises:
             ValueError: no such phase.
@@ -105,7 +105,7 @@ class Lowered:
         """The loaded machine code of the flat function: argument leaves, then captured arrays; result leaves.
 
         Args:
-            consume: whether the module, which nothing else may need then, is lowered in place.
+            consume: whether the module is lowered in place, and so lost.
         """
         from ... import pipeline
 
@@ -190,7 +190,7 @@ def bound(function: Callable[..., Any], traced: Interface) -> Callable[[Sequence
 
 
 def finisher(traced: Interface) -> Callable[[Any], Any]:
-    """From what native code returns (nothing, one array, a tuple) to the result in its structure."""
+    """From the result of native code (None, one array, a tuple) to the result in its structure."""
     unflatten, n = traced.out_structure.unflattener(), traced.out_structure.num_leaves
     if n == 0:
         return lambda out: unflatten(())

@@ -40,7 +40,7 @@ class Node:
 
     Attributes:
         name: `v1`, `v2` ...; of the `n` arguments `v-n+1` to `v0`; of arrays that the function reads beside them `c1` ...
-        expression: what it is computed from, in names of nodes: `v1 + v2`; of an argument, its name.
+        expression: its expression in names of nodes: `v1 + v2`; of an argument, its name.
         operands: names of the nodes that it is computed from.
         place: file, line and column of the user's expression.
         value: the array, read-only.
@@ -98,13 +98,13 @@ def record(function: Callable[..., Any], *args: Any, grad: bool = False, **kwarg
 
 
 class Record:
-    """What `lm.record` returns.
+    """The result of `lm.record`.
 
     Attributes:
         nodes: the values of the run in order: arguments, arrays that the function has closed over, results of ops.
-        result: what the function returned.
+        result: the result of the function.
         outputs: the names of the nodes that it returned, by their paths: `{"y": "v5"}`.
-        frozen: what Python has read of values, so that the graph holds for runs alone in which it reads the same.
+        frozen: the values that Python has read; the graph holds only for runs in which it reads the same ones.
     """
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]):
@@ -158,7 +158,7 @@ class Record:
 
     def text(self, places: bool = True) -> str:
         """The run as a table: a node a line, with its value, its tangent and adjoint once they are known, and the user's line;
-        then what was frozen. Arrays are shown by their type, least element, mean and greatest element.
+        then the frozen values. Arrays are shown by their type, least element, mean and greatest element.
 
         Args:
             places: whether to show lines.
@@ -244,7 +244,7 @@ class Record:
     def jit(self, check: bool = False) -> Static:
         """The run as a static function, compiled for arguments of the same structure, dtypes and shapes.
 
-        It takes the branches that this run took, whatever its arguments: `frozen` names them.
+        It takes the branches of this run for all arguments: `frozen` names them.
 
         Args:
             check: whether a call raises `CheckError` where Python would have read another value than it did in this run: for a
@@ -265,7 +265,7 @@ class Static:
     """A static function that a record was turned into: call it with arguments of the recorded structure, dtypes and shapes.
 
     Attributes:
-        frozen: what Python had read of values, and what the function therefore takes for granted.
+        frozen: the values that Python had read, which the function therefore assumes.
     """
 
     def __init__(self, lowered: Lowered, frozen: Sequence[Read]):

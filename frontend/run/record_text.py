@@ -39,14 +39,14 @@ _HIDDEN = ("operandSegmentSizes", "callee", "wrt")
 
 
 class Names:
-    """The names of the values of a run, and what each is computed from.
+    """The names of the values of a run, and the expression of each.
 
     Constants are written where they are used.
 
     Attributes:
         values: the values that have names, in order: arguments, then results of ops.
-        facts: of each, its name, its expression, the names of its operands, its place.
-        end: what returns the results.
+        facts: of each, its name, its expression, the names of its operands, its source location.
+        end: the op that returns the results.
     """
 
     def __init__(self, block: Block, paths: Sequence[str]):
@@ -75,7 +75,7 @@ class Names:
         self.facts.append(facts)  # pyright: ignore[reportArgumentType]
 
     def operand(self, value: SSAValue) -> str:
-        """What stands for a value in an expression: a name or a constant."""
+        """The text of a value in an expression: a name or a constant."""
         if (name := self._names.get(value)) is not None:
             return name
         assert isinstance(value.owner, Operation)
@@ -193,7 +193,7 @@ def _line(place: tuple[str, int, int] | None) -> str:
 
 
 def frozen(reads: Sequence[Read]) -> Iterator[str]:
-    """What a run takes for granted, one reading a line."""
+    """The assumptions of a run, one reading a line."""
     if reads:
         yield "frozen, as Python read values:"
         yield from (f"  {read}" for read in reads)
@@ -204,7 +204,7 @@ def frozen(reads: Sequence[Read]) -> Iterator[str]:
 
 
 def picture(run: Record, path: Path | None) -> str:
-    """The graph in the DOT language; drawn where the name of the file asks for it."""
+    """The graph in the DOT language; drawn where the suffix of the file requires it."""
     text = dot(run)
     if path is None:
         return text

@@ -31,8 +31,8 @@ ARRAYS_ARE_ARGUMENTS = -1
 
 
 def each_call(transformed: Callable[..., Any], name: str, of: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that runs `transformed`, made from the user's function `of`, in the current trace, or compiles what a trace
-    of it gives where there is none."""
+    """The function that runs `transformed`, made from the user's function `of`, in the current trace, or compiles a trace of it
+    where there is none."""
     transformed.__name__ = name
     compiled = jit(transformed) if isinstance(of, JitBase) else None
 

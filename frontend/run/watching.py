@@ -20,7 +20,7 @@ __all__ = ["debug_nans", "watch"]
 
 
 def debug_nans(enable: bool = True) -> AbstractContextManager[None]:
-    """A block of this thread in which a compiled function that gives a NaN raises an error that names its origin.
+    """A block of this thread in which a compiled function that returns a NaN raises an error that names its origin.
 
     The function runs as it is compiled. Only where a result has a NaN, its graph is run again by the reference interpreter,
     before any optimization, and the first op that makes a NaN of operands without one is named, with its line and operands. The
@@ -54,7 +54,7 @@ _watched: dict[str, list[Watched]] = {}
 def watch(name: str) -> Iterator[Watched]:
     """A block of this thread in which calls of compiled functions also tell the value of one of their variables.
 
-    What was compiled stays as it is: the part of the graph that computes the variable is compiled by itself, once for each
+    Compiled code is unchanged: the part of the graph that computes the variable is compiled by itself, once for each
     graph, and run beside the function.
 
     Args:
@@ -85,13 +85,13 @@ def is_watching() -> bool:
 
 
 def look(name: str, lower: Callable[[], Lowered], leaves: Sequence[Any], result: Any) -> None:
-    """What the options ask for about one call: raise on NaNs, keep values of watched variables.
+    """Apply the options to one call: raise on NaNs, keep values of watched variables.
 
     Args:
         name: of the function.
         lower: traces it for these arguments.
         leaves: the arguments.
-        result: what the call gave.
+        result: the result of the call.
     """
     nans = config.options.nans and any(map(_has_nan, flatten(result)[0]))
     if not nans and not config.options.watched:

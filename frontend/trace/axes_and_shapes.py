@@ -16,7 +16,7 @@ from .tracing import build, here, lift_as
 
 
 def static_int(value: Any, what: str) -> int:
-    """A Python int that must be known while tracing, or a size that only calls know."""
+    """A Python int that must be known while tracing, or a symbolic size."""
     if isinstance(value, Size):
         return value  # pyright: ignore[reportReturnType]
     try:

@@ -176,11 +176,11 @@ def arctanh(z: Tracer) -> Tracer:
     return _with_limits(z, re, im, limits)
 
 
-# Inverse functions of what is not finite, as C99 has them (annex G.6)
+# Inverse functions of infinities and NaN, as C99 has them (annex G.6)
 
 
 def _with_limits(z: Tracer, re: Tracer, im: Tracer, limits: Callable[[Tracer, Tracer], tuple[Tracer, Tracer]]) -> Tracer:
-    """Parts computed by a formula where both parts of `z` are finite, elsewhere those that `limits` gives."""
+    """Parts computed by a formula where both parts of `z` are finite, elsewhere those of `limits`."""
     a, b = parts(z)
     finite = build("and", *(build("cmp", build("sub", x, x), full_like_tracer(x, 0), predicate="eq") for x in (a, b)))
     far_re, far_im = limits(a, b)
@@ -239,4 +239,4 @@ FORMULAS = {
     "tan": tan,
     "atan": arctan,
 }
-"""What the ufuncs of these ops do with complex numbers."""
+"""The complex versions of the ufuncs of these ops."""

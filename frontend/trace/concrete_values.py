@@ -35,7 +35,7 @@ def value_of(x: Tracer) -> Array:
     """The value of a traced array, read-only.
 
     Raises:
-        UnknownValueError: it depends on an argument that has none.
+        UnknownValueError: it depends on an argument without a value.
     """
     trace = x.within
     if not trace.active:

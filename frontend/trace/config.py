@@ -21,17 +21,17 @@ PROMOTIONS = ("numpy", "jax", "strict")
 
 @dataclass(frozen=True)
 class Options:
-    """What can be chosen.
+    """The options.
 
     Attributes:
         promotion: which dtype operands of several have: `numpy`, `jax`, or `strict`, which promotes Python numbers alone.
         x64: whether there are dtypes of 64 bits; if not, they become those of 32 bits wherever they are met, as in jax.
-        lazy: whether elementwise functions outside of a trace wait until somebody looks, to be computed together
-            (`define_by_run/lazy.py`).
+        lazy: whether elementwise functions outside of a trace are deferred until a value is read, to be computed together
+            (`frontend/run/lazy.py`).
         jit: whether `jit` compiles; if not, functions and loops run in Python (`disable_jit`).
         nans: whether results of compiled functions are searched for NaNs (`debug_nans`).
         watched: the variables of compiled functions whose values calls tell (`watch`).
-        variants: whether products of a number of rows that only a call knows get code of their own for one row and for few.
+        variants: whether matmuls with a symbolic number of rows are specialized for one row and for few.
     """
 
     promotion: str = "numpy"
@@ -49,7 +49,7 @@ class Options:
 
     @property
     def are_numpys(self) -> bool:
-        """Whether NumPy's own operators promote as is asked for."""
+        """Whether NumPy's own operators follow the chosen promotion."""
         return self.promotion == "numpy" and self.x64
 
 
@@ -104,12 +104,12 @@ class Config:
 
     @property
     def lazy(self) -> bool:
-        """Whether elementwise functions outside of a trace wait until somebody looks."""
+        """Whether elementwise functions outside of a trace are deferred until a value is read."""
         return self.options.lazy
 
     @property
     def variants(self) -> bool:
-        """Whether products of an open number of rows get code of their own for one row and for few."""
+        """Whether matmuls with a symbolic number of rows are specialized for one row and for few."""
         return self.options.variants
 
     @contextmanager
@@ -137,7 +137,7 @@ class Config:
 
     @contextmanager
     def lenient(self) -> Generator[None]:
-        """For what functions of ours do among themselves: strict promotion is asked of their callers."""
+        """For calls between our own functions: strict promotion is required of their callers."""
         if self.options.promotion != "strict":
             yield
             return
@@ -148,7 +148,7 @@ class Config:
             self._thread.blocks.pop()
 
     def update(self, **options: Any) -> None:
-        """Options for all threads of the process, where no block says otherwise.
+        """Options for all threads of the process, where no block overrides them.
 
         Raises:
             ValueError, TypeError: there is no such option or value.
@@ -166,16 +166,16 @@ class Config:
                 function.install(executable)
 
     def _share(self, common: Options | None) -> None:
-        """Say what the options of all threads are, also to calls outside of a trace (`define_by_run/`)."""
+        """Say what the options of all threads are, also to calls outside of a trace (`frontend/run/`)."""
         self.common = common
         self._route(self._promoting > 0 or not self._process.are_numpys)
         gate.change(0 if common is None else self._numbers.setdefault(common, len(self._numbers) + 1))
 
     def _route(self, is_promoting: bool) -> None:
-        """Let operators between results ask for the rules, while there are some that are not NumPy's."""
+        """Let operators between results look up the promotion rules while these are not NumPy's."""
         if is_promoting != self._routed:
             self._routed = is_promoting
-            promoted = importlib.import_module(".result_operators", __package__)  # made with what asks for options
+            promoted = importlib.import_module(".result_operators", __package__)  # made with the module that reads options
             promoted.install() if is_promoting else promoted.remove()
 
     def _withdraw(self) -> None:

@@ -17,19 +17,19 @@ _TAKEN = ("floordiv", "max")
 
 
 def dim(name: str, *, min: int = 0, max: int | None = None, multiple_of: int = 1, special: Sequence[int] = ()) -> Any:
-    """A size that only a call knows, for `jit(dynamic=)`.
+    """A symbolic size, for `jit(dynamic=)`.
 
     Args:
         name: equal names are equal sizes.
-        min: the least that it may be. What is known of a size is used: with `min=1` a maximum over it has a value. An index
-            asks for what it needs by itself: after `x[2]` a size is at least 3, and a smaller one is compiled for by itself.
-        max: the greatest that it may be.
-        multiple_of: what it is a multiple of, so that it can be divided by that.
-        special: sizes that get code of their own, compiled beside that for all: a product of one row reads its matrix in place,
-            that of any number of rows packs it.
+        min: its least value. Bounds are used: with `min=1` a maximum over it has a value. An index implies its own bound: after
+            `x[2]` a size is at least 3, and a smaller one is specialized.
+        max: its greatest value.
+        multiple_of: a divisor of it, so that it can be divided by that.
+        special: sizes that are specialized, beside the code for all: a matmul of one row reads its matrix in place, that of any
+            number of rows packs it.
 
     Returns:
-        The size: a call that gives another one than these raises ValueError. It may stand in a sum: `dim("n") + 1`.
+        The size: a call with a size that violates these raises ValueError. It may stand in a sum: `dim("n") + 1`.
 
     >>> import lamina as lm, numpy as np
     >>> n = lm.dim("n", min=1, max=4096, multiple_of=8)
@@ -60,7 +60,7 @@ class Dynamic:
     def __init__(self, given: Mapping[str, Sequence[Any]] | None):
         self.specs: dict[str, tuple[Any, ...]] = {}
         self.special: dict[str, frozenset[int]] = {}
-        """The sizes that get code of their own, by symbol."""
+        """The specialized sizes, by symbol."""
         known: dict[str, Symbol] = {}
         if given is not None and not isinstance(given, Mapping):
             raise TypeError(f"jit takes dynamic as a dict from arguments to sizes, got {type(given).__name__}: {given!r:.60}")
@@ -89,7 +89,7 @@ class Dynamic:
         return bool(self.specs)
 
     def applied(self, name: str, paths: Sequence[str], avals: Sequence[Aval]) -> tuple[Aval, ...]:
-        """What a trace knows of arguments, the declared sizes in the place of those of this call.
+        """The abstract values of arguments, with the declared sizes instead of those of this call.
 
         Raises:
             ValueError: `dynamic` names no argument, or one of another rank or size.
@@ -103,7 +103,7 @@ class Dynamic:
         return _with(found, known) if known else found
 
     def variants(self, avals: Sequence[Aval]) -> Iterator[tuple[Aval, ...]]:
-        """The same arguments with a number that gets code of its own in the place of a symbol, one after the other."""
+        """The same arguments with a specialized number instead of a symbol, one after the other."""
         for symbol in symbols_of([size for aval in avals for size in aval.shape]):
             for number in sorted(self.special[symbol.name]):
                 if not symbol.why_not(number):
@@ -122,12 +122,12 @@ class Dynamic:
         """The declared arguments with the numbers of a call for symbols that are smaller than a program needs them.
 
         Args:
-            asked: the arguments as the program takes them, larger than they were declared.
+            asked: the arguments that the program accepts, larger than declared.
             declared: as they were declared.
             avals: those of the call.
 
         Returns:
-            None if it is not for this that the program does not take the call.
+            None if the program rejects the call for another reason.
         """
         low = {symbol.name: symbol.low for symbol in symbols_of([size for aval in asked for size in aval.shape])}
         found = {
@@ -138,7 +138,7 @@ class Dynamic:
         return _with(declared, found) if found else None
 
     def _specials(self, declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
-        """The symbols of which a call has a size that gets code of its own."""
+        """The symbols for which a call has a specialized size."""
         values = _values(declared, avals)
         return {s: v for s, v in values.items() if v in self.special[s.name] and not s.why_not(v)}
 
@@ -174,7 +174,7 @@ def enlarged(shapes: Sequence[Sequence[Any]], error: LeastSizeError) -> list[tup
 
 
 def _values(declared: Sequence[Aval], avals: Sequence[Aval]) -> dict[Symbol, int]:
-    """What a call gives for symbols, where its arguments agree."""
+    """The values of symbols in a call whose arguments agree."""
     values: dict[Symbol, set[int]] = {}
     for one, other in zip(declared, avals, strict=True):
         for size, extent in zip(one.shape, other.shape, strict=True):
@@ -193,7 +193,7 @@ def _substituted(shape: Sequence[Any], known: Mapping[Symbol, Any]) -> tuple[Any
 
 
 def _entry(path: str, entry: Any) -> Any:
-    """What stands for a dim: None, an int, or a size."""
+    """The entry of a dim: None, an int, or a size."""
     if entry is None or entry is Ellipsis or (isinstance(entry, int) and not isinstance(entry, bool)):
         return entry
     if isinstance(entry, Size):

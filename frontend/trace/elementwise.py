@@ -41,7 +41,7 @@ def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 def _broadcast_sizes(shapes: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """As NumPy's. A size that only a call knows is taken to be none that is repeated."""
+    """As NumPy's. A symbolic size is assumed not to be broadcast."""
     common: list[Any] = [1] * max(map(len, shapes))
     for shape in shapes:
         for k, size in enumerate(reversed(shape), 1):
@@ -114,7 +114,7 @@ def _outside(x: Any, y: Any, predicate: str) -> Tracer | None:
 
 
 def _compare_mixed(x: Tracer, y: Tracer, predicate: str) -> Tracer:
-    """An int64 beside a uint64, which NumPy compares as numbers: what is negative is less than all that is unsigned."""
+    """An int64 beside a uint64, which NumPy compares as numbers: a negative number is less than any unsigned one."""
     signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
     negative = compare("lt", signed, full_like_tracer(signed, 0))
     inside = compare(predicate, lift_as(x, unsigned.dtype), lift_as(y, unsigned.dtype))

@@ -62,14 +62,14 @@ def user_frame() -> FrameType | None:
 
 
 def _instruction(frame: FrameType) -> tuple[CodeType, str, int]:
-    """What a frame does at this moment: the code, the file that it is in, the offset of the instruction."""
+    """The current position of a frame: its code, the file of the code, the offset of the instruction."""
     code = frame.f_code
     return code, code.co_filename, frame.f_lasti
 
 
 @lru_cache(maxsize=16384)
 def _place(code: CodeType, file: str, instruction: int) -> tuple[str, int, int]:
-    # the same code in two files is equal: `file` tells the two apart in the cache
+    # the same code in two files is equal: `file` distinguishes them in the cache
     line, _, column, _ = next(itertools.islice(code.co_positions(), instruction // 2, None), (None, None, None, None))
     return (file, line or code.co_firstlineno, (column or 0) + 1)
 
@@ -82,7 +82,7 @@ def user_place() -> tuple[str, int, int] | None:
 
 @lru_cache(maxsize=16384)
 def file_location(file: str, line: int, column: int) -> FileLineColLoc:
-    """The location attribute of a place; line and column count from 1."""
+    """The location attribute of a source position; line and column count from 1."""
     return FileLineColLoc(_name(file), IntAttr(line), IntAttr(column))
 
 
@@ -109,14 +109,14 @@ def place_of(function: object) -> tuple[str, int, int] | None:
 
 
 def located(error: ErrorT) -> ErrorT:
-    """The error with the user's place before its message and the line with a caret after it; only once."""
+    """The error with the user's source location before its message and the line with a caret after it; only once."""
     if error.place is not None or (place := user_place()) is None:
         return error
     return placed(error, place)
 
 
 def placed(error: ErrorT, place: tuple[str, int, int]) -> ErrorT:
-    """The error with a place before its message and the line with a caret after it."""
+    """The error with a source location before its message and the line with a caret after it."""
     file, line, column = place
     error.place = place
     message = f"{shortened(file)}:{line}:{column}: {error}"

@@ -33,7 +33,7 @@ printing.install()  # constants print bit for bit: the text of a module is its k
 
 
 class Aval(NamedTuple):
-    """What a trace knows of an array. `weak`: a Python number, which takes the dtype of what it meets."""
+    """The abstract value of an array. `weak`: a Python number, which takes the dtype of the other operand."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -44,10 +44,10 @@ class Aval(NamedTuple):
 
 
 class TensorSpec:
-    """A shape and a dtype in the place of an array, for `f.lower` and `make_graph`.
+    """A shape and a dtype instead of an array, for `f.lower` and `make_graph`.
 
-    `weak_type` says that the dtype yields to others, as that of a Python number does. `sharding` is taken as in jax: there is
-    one device.
+    `weak_type` says that the dtype yields to others, as that of a Python number does. `sharding` is accepted and ignored: there
+    is one device.
 
     >>> TensorSpec((2, 3), "float32")
     TensorSpec((2, 3), 'float32')
@@ -89,8 +89,8 @@ class Program:
         const_limit: closed-over arrays of more elements become hidden arguments.
         varying: which Python numbers become hidden arguments, by their position in `numbers`.
         numbers: the Python numbers that were met, in the order of the trace.
-        cache: functions already traced into the module, by what they were traced for.
-        kernels: hand-written kernels of the module, by what they are copies of.
+        cache: functions already traced into the module, by the key of their trace.
+        kernels: hand-written kernels of the module, by their originals.
         callbacks: the Python functions that the module calls, by the names it has for them.
     """
 
@@ -130,7 +130,7 @@ class Program:
         traced.op.detach()
 
     def checkpoint(self) -> Callable[[], None]:
-        """What takes the program back to what it is now."""
+        """A function that restores the current state of the program."""
         kept = [(table, table.copy()) for table in (self.cache, self.kernels, self.callbacks)]
         names, numbers, block = self._names.copy(), len(self.numbers), self.module.body.block
         last = block.last_op
@@ -173,7 +173,7 @@ class Program:
         return held
 
     def kernel(self, key: Hashable, kernel: KernelOp) -> KernelOp:
-        """The copy of a hand-written kernel in the module, made when it is first asked for under this key."""
+        """The copy of a hand-written kernel in the module, made when it is first requested under this key."""
         found = self.kernels.get(key)
         if found is None:
             from ...dialects.loop.parameters import clone_kernel
@@ -191,7 +191,7 @@ def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 @dataclass
 class Interface:
-    """What Python callers of a traced function need to know.
+    """The calling convention of a traced function for Python.
 
     Attributes:
         captured: arrays, and tracers of enclosing traces, that it reads beside its arguments.
@@ -206,7 +206,7 @@ class Interface:
 
 @dataclass
 class TracedFunction(Interface):
-    """A function of a module, and what its Python callers need to know.
+    """A function of a module, and its calling convention for Python.
 
     Attributes:
         op: its `func.func`: arguments are the leaves, then one for each captured value.
@@ -232,7 +232,7 @@ _NUMBERS: dict[type, np.dtype[Any]] = {int: INT64, float: FLOAT64, complex: COMP
 
 
 def abstract(leaf: Any, path: str = "an argument") -> Aval:
-    """What a trace knows of an argument.
+    """The abstract value of an argument.
 
     Raises:
         TypeError: not an array or number.
@@ -294,16 +294,16 @@ def trace_function(
     known: Sequence[Any] = (),
     derivatives: int = 0,
 ) -> TracedFunction:
-    """Call `function(*args, **kwargs)` on tracers and add what it does to the program.
+    """Call `function(*args, **kwargs)` on tracers and add its ops to the program.
 
     Args:
         structure: the structure of `(args, kwargs)`.
         avals: its leaves.
-        known: the values of the leaves, where a function outside of `jit` may ask for them (`Trace.known`).
+        known: the values of the leaves, where a function outside of `jit` may read them (`Trace.known`).
         derivatives: 1 for a function that is differentiated, -1 for one that computes the derivative of another.
 
     Raises:
-        TracingError: the function needs values; or what its operations raise.
+        TracingError: the function needs values; or an error of its operations.
     """
     _refuse_lists_of_numbers(structure, avals, paths)
     place = place_of(inspect.unwrap(function))
@@ -372,7 +372,7 @@ def _result(trace: Trace, leaf: Any, structure: TreeDef, k: int, name: str) -> T
         path = structure.paths("result")[k]
         if inspect.iscoroutine(leaf) or inspect.isasyncgen(leaf) or inspect.isgenerator(leaf):
             if not inspect.isasyncgen(leaf):
-                leaf.close()  # it would complain that it was never awaited
+                leaf.close()  # it would warn that it was never awaited
             what = "a generator" if inspect.isgenerator(leaf) else "an async function"
             remedy = "return a list" if inspect.isgenerator(leaf) else "await around a plain function that computes"
             raise TypeError(f"{name}() is {what}, which cannot be traced: {remedy}") from None

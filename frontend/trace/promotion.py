@@ -20,7 +20,7 @@ from .config import Options, config
 from .promotion_lattice import least_above
 
 Token = np.dtype[Any] | type
-"""What promotion sees of an operand: a dtype, or `int`, `float` or `complex` for a weakly typed Python number."""
+"""The type of an operand for promotion: a dtype, or `int`, `float` or `complex` for a weakly typed Python number."""
 
 FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float64", "int32", "int64", "bool"))
 COMPLEX64, COMPLEX128 = np.dtype("complex64"), np.dtype("complex128")
@@ -28,12 +28,12 @@ float0 = np.dtype([("float0", np.void, 0)])
 """Of tangents and gradients of integers, which have no elements."""
 FLOAT16, BFLOAT16 = np.dtype(np.float16), numpy_dtype(bf16)
 STORED = tuple(row.dtype for row in TABLE if row.is_stored)
-"""Dtypes that are only stored: arithmetic is done in another one."""
+"""Storage-only dtypes: arithmetic is done in another one."""
 _COMPUTED = {row.dtype: numpy_dtype(row.computed_in) for row in TABLE if row.computed_in is not None}
 _NARROWED = {
     np.dtype(f"{kind}{2 * size}"): np.dtype(f"{kind}{size}") for kind, size in (("i", 4), ("u", 4), ("f", 4), ("c", 8))
 }
-"""What dtypes of 64 bits become without them."""
+"""The replacements of dtypes of 64 bits where these are off."""
 _WEAK = {int: INT64, float: FLOAT64, complex: COMPLEX128}
 _OWN = {row.dtype: row.dtype for row in TABLE}
 _INTEGERS = frozenset(row.dtype for row in TABLE if row.kind in (Kind.SIGNED, Kind.UNSIGNED))
@@ -69,7 +69,7 @@ def is_complex_dtype(dtype: np.dtype[Any]) -> bool:
 
 
 def is_inexact_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether a supported dtype is one of floats or of complex numbers: what has derivatives."""
+    """Whether a supported dtype is one of floats or of complex numbers, which have derivatives."""
     return is_float_dtype(dtype) or is_complex_dtype(dtype)
 
 
@@ -89,7 +89,7 @@ def dtype_of(token: Token) -> np.dtype[Any]:
 
 
 def computed(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which arithmetic is done on values of one: itself, but for those that are only stored."""
+    """The dtype in which arithmetic is done on values of one: itself, but for storage-only dtypes."""
     return _COMPUTED.get(dtype, dtype)
 
 
@@ -99,7 +99,7 @@ def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which functions that give floats are computed: of integers float64, in jax float32 for most."""
+    """The dtype in which functions with float results are computed: of integers float64, in jax float32 for most."""
     if is_inexact_dtype(dtype):
         return computed(dtype)
     return FLOAT32 if config.promotion == "jax" and dtype.itemsize < 8 else narrowed(FLOAT64)
@@ -111,7 +111,7 @@ def inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 @lru_cache(maxsize=4096)
 def _common(tokens: tuple[Token, ...], options: Options) -> Token:
-    """The common dtype of operands, which may be one that is only stored; of Python numbers alone a Python type.
+    """The common dtype of operands, which may be storage-only; of Python numbers alone a Python type.
 
     Raises:
         DTypeError: there is none.
@@ -161,7 +161,7 @@ def result_type(tokens: Sequence[Token]) -> np.dtype[Any]:
 
 
 def common_dtype(tokens: Sequence[Token]) -> np.dtype[Any]:
-    """The common dtype of operands, which may be one that is only stored."""
+    """The common dtype of operands, which may be storage-only."""
     return _narrowed_of(tuple(tokens), config.options)
 
 
@@ -187,7 +187,7 @@ def weak_result(tokens: Sequence[Token]) -> bool:
 
 
 def ufunc_dtypes(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
-    """Operand dtypes in which a ufunc computes, and its result dtype, none of which is only stored.
+    """Operand dtypes in which a ufunc computes, and its result dtype, none of them storage-only.
 
     >>> ufunc_dtypes(np.add, (np.dtype("float32"), float))
     ((dtype('float32'), dtype('float32')), dtype('float32'))
@@ -214,7 +214,7 @@ def _ufunc_dtypes(
 
 
 def _resolved(ufunc: np.ufunc, tokens: tuple[Token, ...]) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
-    """What NumPy computes in, and gives; in float32 instead of float16."""
+    """NumPy's dtypes of computation and result; float32 instead of float16."""
     try:
         *operands, result = ufunc.resolve_dtypes((*tokens, *(None,) * ufunc.nout))[: ufunc.nin + 1]
     except TypeError:
@@ -228,11 +228,11 @@ def _name(token: Token) -> str:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Results of dtypes that are only stored
+# Results of storage-only dtypes
 
 
 def stored_result(tokens: Sequence[Token], promotes: bool) -> np.dtype[Any] | None:
-    """The dtype that is only stored to which results of a function are rounded; None: they stay what they are.
+    """The storage-only dtype to which results of a function are rounded; None: they are not.
 
     Args:
         tokens: of all arguments of the function.

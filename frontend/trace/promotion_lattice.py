@@ -51,7 +51,7 @@ def _up(name: str, strict: bool, x64: bool) -> frozenset[str]:
 
 @cache
 def least_above(names: Sequence[str], strict: bool = False, x64: bool = True) -> str | None:
-    """The least dtype above all of some; None if there is none.
+    """The least dtype above all of these; None if there is none.
 
     >>> least_above(("int32", "float16")), least_above(("bool", "float")), least_above(("int8", "float"), strict=True)
     ('float16', 'float', None)

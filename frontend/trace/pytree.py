@@ -29,7 +29,7 @@ class _Registered:
     attributes: Callable[[Any], dict[str, Any]] | None = None
     """From the rest, all attributes but the children, where an instance is no more than its attributes."""
     keys: Callable[[Any], Iterable[Any]] | None = None
-    """From an instance, what its children are called, where the class says so."""
+    """From an instance, the names of its children, where the class defines them."""
 
 
 _registry: dict[type, _Registered] = {}
@@ -139,7 +139,7 @@ def _instance(cls: type, attributes: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class TreeDef:
-    """The structure of a pytree: a node type with what is fixed about it, and its children; `kind` None is a leaf.
+    """The structure of a pytree: a node type with its static data, and its children; `kind` None is a leaf.
 
     Dicts compare by their keys in sorted order (in insertion order where keys do not sort).
     """
@@ -156,7 +156,7 @@ class TreeDef:
     def _hash(self) -> int:
         try:
             return hash((self.kind, self.data, self.children))
-        except TypeError:  # what a class keeps beside its children may be compared without having a hash
+        except TypeError:  # the static data of a class may be comparable without being hashable
             return hash((self.kind, self.children))
 
     def __hash__(self) -> int:
@@ -167,7 +167,7 @@ class TreeDef:
         return upto(self, tree)
 
     def compose(self, inner: TreeDef) -> TreeDef:
-        """The structure with another one in the place of each leaf."""
+        """The structure with another one instead of each leaf."""
         children = tuple([child.compose(inner) for child in self.children])
         return inner if self.kind is None else dataclasses.replace(self, children=children)
 
@@ -242,7 +242,7 @@ NONE = TreeDef(type(None))
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
-    """The leaves of a tree and its structure. What `is_leaf` says yes to is a leaf, whatever it holds.
+    """The leaves of a tree and its structure. A node for which `is_leaf` returns true is a leaf.
 
     >>> leaves, structure = flatten({"b": 1, "a": (2, None)})
     >>> leaves
@@ -307,7 +307,7 @@ def is_node_type(cls: type) -> bool:
 
 
 def children_of(tree: Any) -> tuple[list[Any], list[Any], bool] | None:
-    """The children of a node, what they are called, and whether these are names of attributes; None for a leaf."""
+    """The children of a node, their names, and whether these are names of attributes; None for a leaf."""
     node = node_of(tree)
     if node is None:
         return None
@@ -379,7 +379,7 @@ def _steps(node: TreeDef) -> list[str]:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The tree of `f(leaf, ...)`; the other trees begin as the first does, and give what they have at its leaves.
+    """The tree of `f(leaf, ...)`; the first tree is a prefix of the others, whose subtrees at its leaves are passed.
 
     >>> map(lambda x, y: x + y, {"a": 1}, {"a": 2})
     {'a': 3}

@@ -30,7 +30,7 @@ _METHODS = (
 
 
 def install() -> None:
-    """Let the class of results ask for the rules of promotion."""
+    """Let the class of results look up the rules of promotion."""
     Array.__array_ufunc__ = _array_ufunc
     for name, method in _promoting.items():
         setattr(Array, name, method)
@@ -65,7 +65,7 @@ def _array_ufunc(self: Array, ufunc: np.ufunc, method: str, *args: Any, **kwargs
 
 
 def _by_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What NumPy does for a class that has no `__array_ufunc__`."""
+    """NumPy's behaviour for a class without `__array_ufunc__`."""
     out = kwargs.get("out")
     if out is not None:
         kwargs["out"] = tuple(map(_plain, out))

@@ -16,7 +16,7 @@ def named_scope(name: str) -> Iterator[None]:
     and in the IR of every phase.
 
     Args:
-        name: what to call it.
+        name: its name.
 
     Raises:
         TypeError: the name is no text.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 readable: Any = None
-"""What gives the value of a tracer: `values.py` puts it here in the same way."""
+"""Returns the value of a tracer: set by `concrete_values.py` in the same way."""
 
 
 class UnknownValueError(Exception):
@@ -37,13 +37,13 @@ PRINTING = "formatting"
 
 
 class _Asked(threading.local):
-    """Whether Python has asked a tracer for what only the program knows: capture from source may then trace the function."""
+    """Whether Python has read a value that only the program knows: capture from source may then trace the function."""
 
     values = False
     may = False
     """Whether it would: a function is traced as Python runs it, at first."""
     captured = False
-    """Whether it does: what compares sizes is then traced, too."""
+    """Whether it does: comparisons of sizes are then traced, too."""
 
 
 asked = _Asked()
@@ -72,11 +72,11 @@ def changes_in_place() -> bool:
 
 
 def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[[Tracer, Any], Any]:
-    """`x += y` and the like: a new array, which is what NumPy's is unless others hold `x`, or its dtype or shape would change,
-    and what it always is in programs for jax.
+    """`x += y` and the like: a new array, as in programs for jax; NumPy's result differs only if others hold `x`, or its dtype
+    or shape would change.
 
     Then the function is traced from its source, where `x` is changed for all that hold it (`capture/writes.py`). Libraries are
-    taken as written for arrays that do not change.
+    assumed to be written for immutable arrays.
     """
 
     def operation(self: Tracer, other: Any) -> Any:
@@ -122,7 +122,7 @@ def _operator(name: str) -> Any:
 
 
 def _forward(name: str, reflected: str) -> Any:
-    """A binary operator. An operand that is no array is asked for its own, as Python's numbers do."""
+    """A binary operator. An operand that is no array may implement its own, as for Python's numbers."""
 
     def method(self: Tracer, other: Any) -> Any:
         if type(other) is Tracer or isinstance(other, _OPERANDS) or hasattr(other, "__array__"):
@@ -145,7 +145,7 @@ class Tracer:
     Attributes:
         shape: sizes, a tuple of int.
         dtype: a NumPy dtype.
-        weak: whether it came from Python numbers only, which take the dtype of what they meet.
+        weak: whether it came from Python numbers only, which take the dtype of the other operand.
         within: the trace whose values it is one of.
         base: the array whose memory NumPy's would show a part of, and whether that part is contiguous; None if it has its own.
     """
@@ -231,10 +231,10 @@ class Tracer:
     def __dlpack__(self, **options: Any) -> NoReturn:
         raise located(TracingError(f"__dlpack__ needs the memory of {self!r}, which has none while tracing: export outside"))
 
-    # -- what needs values
+    # -- methods that need values
 
     def _value(self, what: str, remedy: str) -> np.ndarray[Any, Any]:
-        """The value, where it is known (`values.py`); what else to write, where it is not."""
+        """The value, where it is known (`concrete_values.py`); a remedy, where it is not."""
         try:
             return readable(self, what)
         except UnknownValueError as error:
@@ -294,7 +294,7 @@ class Tracer:
     def __iter__(self) -> Iterator[Tracer]:
         if not self.shape:
             raise located(TracingError("iteration over a traced scalar"))
-        return (self[k] for n in self.shape[:1] for k in range(n))  # an open size is refused when an item is asked for
+        return (self[k] for n in self.shape[:1] for k in range(n))  # an open size is refused when an item is requested
 
     def __contains__(self, value: Any) -> bool:
         return value in self._value("`in`", "use (x == value).any()")

@@ -54,12 +54,12 @@ def current() -> Trace | None:
 
 @dataclass(frozen=True)
 class Read:
-    """A value that Python has read of a traced array: what follows from it is frozen in the trace.
+    """A value that Python has read from a traced array: its consequences are frozen in the trace.
 
     Attributes:
         what: how it was read: `if`, `float()`, `int()` ...
         value: the array.
-        of: what has the value in the trace.
+        of: the tracer that has the value.
         place: file, line and column of the user's expression.
     """
 
@@ -75,7 +75,7 @@ class Read:
 
 
 class _LocatedBuilder(GraphBuilder):
-    """A graph builder that gives each op the user's place."""
+    """A graph builder that gives each op the user's source location."""
 
     def insert(self, op: Operation) -> Any:
         op.location = user_location() or UnknownLoc()
@@ -84,7 +84,7 @@ class _LocatedBuilder(GraphBuilder):
 
 
 class Trace:
-    """One function under construction: a block, and what the function has captured from outside.
+    """One function under construction: a block, and the values captured from outside.
 
     Use it as a context manager: inside, it is the current trace.
 
@@ -93,12 +93,12 @@ class Trace:
         captured: arrays and tracers of enclosing traces that the function reads, each with its hidden block argument.
         own_arguments: how many block arguments stand before the hidden ones.
         depth: how many functions of lamina.numpy are being recorded, each called by the one before.
-        known: what is known of the arguments: an array, a tracer of an enclosing trace, or why there is no value.
-        values: the values that were asked for, and those that led to them (`values.py`).
-        derivatives: how many transformations around it differentiate what it traces.
-        transposed: 1 in a rule of forward mode: what it does with tangents is differentiated once more, by reverse mode.
+        known: for each argument an array, a tracer of an enclosing trace, or the reason why there is no value.
+        values: the values that were requested, and those that led to them (`concrete_values.py`).
+        derivatives: how many transformations around it differentiate its ops.
+        transposed: 1 in a rule of forward mode whose ops on tangents are transposed by reverse mode.
         in_rule: whether it is in a rule of reverse mode (`custom_vjp`).
-        reads: the values that Python has read, where a record of the run is made (`define_by_run/record.py`); one list for
+        reads: the values that Python has read, where a record of the run is made (`frontend/run/record.py`); one list for
             traces inside.
         location: where the function is defined.
     """
@@ -230,7 +230,7 @@ class Trace:
         self._constants[("keep", id(x))] = x
 
     def rewind(self, last: Operation | None) -> None:
-        """Drop what was recorded after an op, the last one that stays, and that nothing uses; constants stay."""
+        """Drop the unused ops that were recorded after an op, the last one that stays; constants stay."""
         dropped: set[Operation] = set()
         op = self.block.last_op
         while op is not None and op is not last:
@@ -266,7 +266,7 @@ class Trace:
 
 
 def _python_int(x: int) -> np.ndarray[Any, Any]:
-    """The number in the default dtype, or in int64: what it meets may be of a dtype that holds it."""
+    """The number in the default dtype, or in int64: the other operand may have a dtype that holds it."""
     for dtype in (canonical(INT64), INT64):
         if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
             return np.asarray(x, dtype)
@@ -329,7 +329,7 @@ def _size_as_number(size: Size) -> Tracer:
 
 
 def _is_users_question(size: Size) -> bool:
-    """Whether the question that a size is asked stands in code of the user's that is traced."""
+    """Whether a comparison of a size stands in the user's traced code."""
     if current() is None:
         return False
     frame: FrameType | None = sys._getframe(1)
@@ -378,7 +378,7 @@ def is_traced(args: Iterable[Any]) -> bool:
 
 
 class Deferred:
-    """Base of arrays whose elements are computed when they are looked at (`define_by_run/lazy.py`)."""
+    """Base of arrays whose elements are computed when they are looked at (`frontend/run/lazy.py`)."""
 
     __slots__ = ()
 
@@ -394,7 +394,7 @@ class Deferred:
 
 
 class Watched(Deferred):
-    """Another object for an array, which knows whether somebody has looked at its elements."""
+    """A handle of an array that knows whether its elements have been read."""
 
     def __init__(self, of: Any):
         self.of = of
@@ -443,13 +443,13 @@ class Derived:
         return self.array.size
 
     def then(self, make: Callable[[Any], np.ndarray[Any, Any]]) -> Derived:
-        """What is made of this one."""
+        """The array that is made of this one."""
         before = self.make
         return Derived(self.of, lambda x: make(before(x)))
 
 
 def token(x: Any) -> Token:
-    """What promotion sees of an operand."""
+    """The type of an operand for promotion."""
     if type(x) is Tracer:  # and no subclass: other questions ask it for its `__class__`
         if x.weak and x.dtype.kind != "b":  # bools of Python are NumPy's
             return {"f": float, "c": complex}.get(x.dtype.kind, int)
@@ -515,7 +515,7 @@ def lift_operands(args: Sequence[Any], tokens: Sequence[Token], dtypes: Sequence
     """Operands as tracers of the dtypes in which an operation is computed.
 
     In an operation of the user's whose common dtype is only stored, each operand is rounded to that first, as NumPy converts
-    operands: `h + 2049` of a float16 adds 2048. What functions compute for each other is not rounded.
+    operands: `h + 2049` of a float16 adds 2048. Results that functions compute for each other are not rounded.
     """
     stored = None
     if any(token in STORED for token in tokens):
@@ -558,7 +558,7 @@ it is imported."""
 
 
 def lift_float(x: Any) -> Tracer:
-    """An operand as a tracer of floats; integers become what `promotion.inexact` says, float64 by default."""
+    """An operand as a tracer of floats; integers are converted by `promotion.inexact`, to float64 by default."""
     x = lift(x)
     return x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
 

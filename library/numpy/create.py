@@ -199,7 +199,7 @@ def _arange(start: Any, step: Any, n: int, dtype: np.dtype[Any]) -> Any:
 
 
 def counting(n: Any) -> Any:
-    """`arange(n)`: an array of NumPy's, whose values are known, unless `n` is a size that only a call knows."""
+    """`arange(n)`: an array of NumPy's, whose values are known, unless `n` is a symbolic size."""
     return arange(n) if isinstance(n, Size) else np.arange(n)
 
 

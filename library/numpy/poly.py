@@ -66,7 +66,7 @@ def _of_one_dtype(*xs: Any) -> list[Tracer]:
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """`np.polyval`: the value of a polynomial, by Horner's rule; coefficients are the first dim of `p`.
 
-    `unroll` is taken as in jax: every step is an op.
+    `unroll` is accepted as in jax: every step is an op.
     """
     coefficients, x = _of_one_dtype(p, x)
     y: Any = broadcast_tracer(lift_as(0, x.dtype), x.shape)

@@ -47,7 +47,7 @@ def _reduce(x: Tracer, kind: str, axes: tuple[int, ...], keepdims: bool) -> Trac
 
 
 def _keep(y: Tracer, x: Tracer, axes: tuple[int, ...], keepdims: bool) -> Tracer:
-    """The result of a reduction over axes, with dims of size 1 in their place if asked for."""
+    """The result of a reduction over axes, with dims of size 1 in their place if requested."""
     if not keepdims:
         return y
     return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))

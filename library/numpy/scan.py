@@ -100,11 +100,11 @@ def _cumulative(scan: Callable[..., Any], start: int, x: Any, axis: int | None, 
 
 @array_function
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """`np.cumulative_sum`: as `cumsum`, with the empty sum in front if asked for."""
+    """`np.cumulative_sum`: as `cumsum`, with the empty sum in front if requested."""
     return _cumulative(cumsum, 0, x, axis, dtype, include_initial)
 
 
 @array_function
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """`np.cumulative_prod`: as `cumprod`, with the empty product in front if asked for."""
+    """`np.cumulative_prod`: as `cumprod`, with the empty product in front if requested."""
     return _cumulative(cumprod, 1, x, axis, dtype, include_initial)

@@ -364,7 +364,7 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
 # Places in sorted arrays
 
 _FEW = 32
-"""A sorted array of fewer elements is compared as a whole, a longer one is halved. One of a size that only a call knows is
+"""A sorted array of fewer elements is compared as a whole, a longer one is halved. One of a symbolic size is
 compared as a whole: how often it would be halved is not known."""
 
 

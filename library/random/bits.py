@@ -341,5 +341,5 @@ def _below(key: Any, span: Tracer) -> Tracer:
 
 
 def sample_shape(shape: Any, *parameters: Sequence[int]) -> tuple[int, ...]:
-    """The shape that is asked for, else that of the parameters together."""
+    """The shape that is requested, else that of the parameters together."""
     return broadcast_shapes([tuple(p) for p in parameters]) if shape is None else static_shape(shape)

@@ -94,7 +94,7 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], mode: str | 
 
 
 def _is_high(mode: str | None) -> bool:
-    """Whether twice as many random bits are asked for."""
+    """Whether twice as many random bits are requested."""
     if mode not in (None, "low", "high"):
         raise ValueError(f"mode must be 'low' or 'high', got {mode!r}")
     return mode == "high"

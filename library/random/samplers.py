@@ -66,7 +66,7 @@ def _keys(key: Any, count: int) -> list[Any]:
 
 
 def _shaped(what: str, shape: Any, *parameters: Tracer) -> tuple[int, ...]:
-    """The shape that is asked for, to which the parameters must broadcast."""
+    """The shape that is requested, to which the parameters must broadcast."""
     wanted = sample_shape(shape, *(p.shape for p in parameters))
     for p in parameters:
         broadcast_tracer(p, wanted) if p.ndim <= len(wanted) else _refuse(what, wanted, p)

@@ -89,7 +89,7 @@ def interpret(
 
 
 def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
-    """The module, or where its function has sizes that only a call knows, a copy with those of a call in their place."""
+    """The module, or where its function has symbolic sizes, a copy with those of a call in their place."""
     functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == entry)
     function = next(functions, None)
     if function is None or not function.body.blocks or not any(map(has_symbols, function.body.block.args)):

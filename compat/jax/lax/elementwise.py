@@ -140,7 +140,7 @@ def optimization_barrier(operand: Any) -> Any:
 
 @array_function
 def rsqrt(x: Any, accuracy: Any = None) -> Any:
-    """`1 / sqrt(x)`, whatever `accuracy` is asked for."""
+    """`1 / sqrt(x)`, whatever `accuracy` is requested."""
     return build("rsqrt", lift(x))
 
 

@@ -134,7 +134,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 
 @array_function
 def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True) -> Any:
-    """`jax.lax.linalg.eig`: eigenvalues, then the left eigenvectors and the right ones that are asked for, all complex.
+    """`jax.lax.linalg.eig`: eigenvalues, then the left eigenvectors and the right ones that are requested, all complex.
 
     Left eigenvectors `u` have `u^H x = w u^H`; they are columns of the adjoint of the inverse of the right ones, of length 1,
     so that a matrix without a full set of eigenvectors has infinities and NaN there.

@@ -332,7 +332,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """`top_k`, exact whatever recall is asked for."""
+    """`top_k`, exact whatever recall is requested."""
     return top_k(operand, k, axis=reduction_dimension)
 
 

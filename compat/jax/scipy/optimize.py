@@ -24,7 +24,7 @@ class OptimizeResults(NamedTuple):
         success: whether the slope there is below the tolerance.
         status: 0, or 1 where the iterations were too few, 3 where no step along the last direction made the function less.
         fun, jac, hess_inv: the function there, its gradient, and an estimate of the inverse of its second derivative.
-        nfev, njev, nit: how often the function and its gradient were asked for, and iterations.
+        nfev, njev, nit: how often the function and its gradient were requested, and iterations.
     """
 
     x: Any

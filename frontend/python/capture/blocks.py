@@ -55,7 +55,7 @@ class Value:
 
 
 def value_of(x: Any, is_open: Callable[[Any], bool] = lambda leaf: False) -> Value:
-    """A value as leaves and structure. Frozen dataclasses are taken apart, and further objects that `is_open` says."""
+    """A value as leaves and structure. Frozen dataclasses are flattened, and so are objects that `is_open` accepts."""
     if isinstance(x, Missing):
         return Value(missing=x)
     leaves: list[Any] = []
@@ -106,7 +106,7 @@ def _given(flat: tuple[list[Any], TreeDef], out: list[Any]) -> TreeDef:
 
 
 def attributes_of(x: Any, is_open: Callable[[Any], bool]) -> tuple[str, ...] | None:
-    """The attributes of which an object is made anew; None for what stays itself."""
+    """The attributes from which an object is rebuilt; None for objects that are kept."""
     if is_array(x) or state.reader.is_whole(x):
         return None
     parameters = getattr(type(x), "__dataclass_params__", None)
@@ -154,10 +154,10 @@ class Block:
     """Statements that were traced.
 
     Attributes:
-        after: what the variables stand for at their end.
-        places: attributes and items of objects that they assign, with what these are at their end.
+        after: the values of the variables at their end.
+        places: attributes and items of objects that they assign, with their values at the end.
         raised: the error with which they end.
-        result: what running them returned.
+        result: their result.
     """
 
     def __init__(self, arguments: Sequence[Aval] = ()):
@@ -193,7 +193,7 @@ class Block:
         return self
 
     def value_at(self, place: Any) -> Value:
-        """What an attribute, an item or the contents of a list are at the end."""
+        """The value of an attribute, an item or the contents of a list at the end."""
         if place.key_of_write in self.places:
             return self.places[place.key_of_write][1]
         if not isinstance(place, Contents):
@@ -214,7 +214,7 @@ class Block:
 
 
 def zero_like(x: Any) -> Any:
-    """What stands for a value that nobody reads: zeros of the same type."""
+    """The substitute for an unread value: zeros of the same type."""
     if isinstance(x, Tracer) and x.weak:
         return x.dtype.type(0).item()
     if isinstance(x, Tracer | np.ndarray | np.generic):

@@ -67,7 +67,7 @@ def known(test: Any) -> bool:
 def choose(
     scope: Scope | None, slots: Sequence[Slot], site: Site, test: Tracer, then: Statements, otherwise: Statements
 ) -> None:
-    """Run one of two blocks, as a traced condition says, and leave what it leaves in the variables."""
+    """Run one of two blocks, as a traced condition says; the variables get its values."""
     state.flow += 1
     before = [slot.read() for slot in slots]
     values = {} if scope is None else scope.values()
@@ -91,7 +91,7 @@ def choose(
 
 
 def _raise_unless(back: Statements, blocks: Sequence[Block], test: Tracer, statements: Sequence[Statements]) -> None:
-    """A branch that raises is a check; the other one is what happens if it holds."""
+    """A branch that raises is a check; the other one runs if the check holds."""
     for block, run, holds in zip(blocks, statements, (lnp.logical_not(test), test), strict=True):
         if block.raised is None:
             continue
@@ -132,7 +132,7 @@ def _merge(slots: Sequence[Slot], before: Sequence[Value], site: Site, blocks: t
 
 
 class _Merged:
-    """A variable after a branch. `pairs`: the leaves that the two blocks give, of which one is chosen at run time."""
+    """A variable after a branch. `pairs`: the leaves of the two blocks, of which one is selected at run time."""
 
     def __init__(self, slot: Slot, site: Site, a: Value, b: Value, blocks: tuple[Block, Block]):
         self.slot, self.site, self.a, self.b = slot, site, a, b
@@ -140,7 +140,7 @@ class _Merged:
         self.pairs: list[tuple[Any, Any]] = []
         self.places: list[int] = []
         if a.whole is b.whole and isinstance(a.whole, list | dict):
-            self.final, self.model = a.whole, None  # what is assigned in it is chosen by itself
+            self.final, self.model = a.whole, None  # values that are assigned in it are selected separately
             return
         if equal(a, b):
             self.final, self.model = (a.missing if a.missing is not None else a.whole), None
@@ -265,7 +265,7 @@ def _expression(test: Tracer, then: Callable[[], Any], otherwise: Callable[[], A
 
 def and_(together: bool, is_test: bool, first: Any, *rest: Callable[[], Any]) -> Any:
     """`first and rest[0]() and ...`. `together`: whether operands may be computed whatever those before are; `is_test`: whether
-    only the truth of the result is asked."""
+    only the truth of the result is needed."""
     return _logical(lnp.logical_and, False, together, is_test, first, rest)
 
 
@@ -300,7 +300,7 @@ def _logical(function: Any, ends: bool, together: bool, is_test: bool, first: An
 
 
 def _flag(x: Any, is_test: bool) -> Any:
-    """What is asked of an operand: itself, or its truth alone."""
+    """The value needed of an operand: itself, or its truth alone."""
     if not is_test:
         return x
     x = known_size(x)

@@ -24,12 +24,12 @@ def _is_scalar(x: Any) -> bool:
 
 
 def _length(*args: Any) -> Any:
-    """`len`: a size that only a call knows is one."""
+    """`len`, which may be a symbolic size."""
     return args[0].shape[0] if len(args) == 1 and isinstance(args[0], Tracer) and args[0].shape else len(*args)
 
 
 def _number(kind: type, dtype: Any) -> Callable[..., Any]:
-    """`float` or `int`: of a traced scalar, one that takes the dtype of what it meets, as Python's number does."""
+    """`float` or `int`: of a traced scalar, a weakly typed one, as Python's number is."""
 
     def convert(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Size):
@@ -124,4 +124,4 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{getattr(math, n): _of_math(n, getattr(lnp, m)) for n, m in _OTHER.items() if hasattr(lnp, m)},
     **{getattr(math, n): _of_math(n, getattr(lnp, n), True) for n in ("floor", "ceil", "trunc")},
 }
-"""What stands for a function of Python's in captured code."""
+"""The replacement of a builtin function in captured code."""

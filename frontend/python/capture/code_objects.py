@@ -19,14 +19,14 @@ def assign(name: str, value: ast.expr) -> ast.Assign:
 
 
 def placed(node: Any, place: ast.AST) -> Any:
-    """A new node, with what is in it, at the place of one of the user's: by it, the user's node is found again."""
+    """A new node and its children, at the source location of a user's node, which is found again by it."""
     for inner in _without_place(node):
         ast.copy_location(inner, place)
     return node
 
 
 def at(node: Any, place: ast.AST) -> Any:
-    """A new node, with what is in it, where one of the user's begins: the line of a call is that in which its place ends."""
+    """A new node and its children, at the start of a user's node: the line of a call is the one in which its location ends."""
     for inner in _without_place(node):
         ast.copy_location(inner, place)
         if inner.end_lineno != inner.lineno:
@@ -47,7 +47,7 @@ def positional(*names: str) -> ast.arguments:
 def function_node(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
     """The tree of a function without decorators."""
     made = ast.FunctionDef(name, arguments, body, [], None)
-    made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  a field from Python 3.12 on, which compile() asks for
+    made.type_params = []  # pyright: ignore[reportAttributeAccessIssue]  a field from Python 3.12 on, which compile() requires
     return made
 
 
@@ -85,11 +85,11 @@ def code_inside(node: ast.FunctionDef, free: Sequence[str], file: str) -> CodeTy
 
 
 class Rewriter(ast.NodeTransformer):
-    """What rewriters of functions share.
+    """The base of rewriters of functions.
 
     Args:
         owner: the class around the function, whose private names it sees.
-        prefix: of the new variables, one of its own: what `frontend/python/compile` has rewritten, capture rewrites once more.
+        prefix: of the new variables, a distinct one: capture rewrites the results of `frontend/python/compile` once more.
     """
 
     def __init__(self, owner: str | None, prefix: str):

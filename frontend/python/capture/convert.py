@@ -28,7 +28,7 @@ from .session import state
 from .source import find
 
 helpers: Any = None
-"""What rewritten code calls, the module `runtime.py`, which puts itself here."""
+"""The module `runtime.py`, which rewritten code calls; it registers itself here."""
 
 _codes: dict[CodeType, Callable[[FunctionType], FunctionType] | None] = {}
 _rewritten: set[CodeType] = set()
@@ -106,7 +106,7 @@ def _captured_argument(x: Any) -> Any:
 
 
 def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | None:
-    """What makes the captured form of functions of one code object; None if that is the function itself."""
+    """A factory of the captured form of functions of one code object; None if that is the function itself."""
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
@@ -159,7 +159,7 @@ def _all_codes(code: CodeType) -> set[CodeType]:
 
 
 def convert(function: Any) -> Any:
-    """What a call in captured code calls."""
+    """The function that a call in captured code calls."""
     try:
         found = builtin.FUNCTIONS.get(function)
     except TypeError:  # not hashable
@@ -195,7 +195,7 @@ def _mutating(function: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 class _Made:
-    """A class that is called: what it makes is new."""
+    """A call of a class: its instance is new."""
 
     def __init__(self, cls: Any):
         self.cls = cls
@@ -245,7 +245,7 @@ def run(function: Callable[..., Any]) -> Callable[..., Any]:
     """The captured form of a function, as `jit` traces it.
 
     Raises:
-        TracingError: its source cannot be read, or has what cannot be captured.
+        TracingError: its source cannot be read, or has a construct that cannot be captured.
     """
     made = captured(function)
 
@@ -259,7 +259,7 @@ def run(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _session() -> Any:
-    """What is kept of a function that is captured lasts as long as its trace."""
+    """The state of a captured function lasts as long as its trace."""
     kept, before = dict(state.__dict__), asked.captured
     state.__init__()  # pyright: ignore
     asked.captured = True

@@ -96,7 +96,7 @@ class _Joined:
 
 
 def _yielded(block: Sequence[ast.stmt]) -> ast.expr | None:
-    """What the last statement of a block yields."""
+    """The value that the last statement of a block yields."""
     last = block[-1] if block else None
     if not isinstance(last, ast.Expr) or not isinstance(last.value, ast.Yield):
         return None

@@ -22,7 +22,7 @@ class Site:
         calls: whether it calls functions, which may bind variables of functions around them.
         guard: whether it stands for the rest of a block after a jump, and not for an `if` of the user's.
         stops: the flags that end the loop.
-        quiet: variables that a branch binds before it jumps away, so that nobody reads them after the other one.
+        quiet: variables that a branch binds before it jumps away, so that they are dead after the other one.
         definite: variables that are assigned whenever the loop has been entered.
         always: variables that are assigned after the loop and its `else`, entered or not.
         live_in: variables that an iteration reads before it binds them, or that are read afterwards.

@@ -25,7 +25,7 @@ class Items(ABC):
 
     Attributes:
         length: the number of items, an int or a traced one.
-        size: the same as a size, where it is one that only a call knows.
+        size: the same as a size, where it is symbolic.
         is_uniform: whether items of numbers that only the program knows can be read.
     """
 
@@ -148,7 +148,7 @@ class Backwards(Items):
 
 
 def items_of(x: Any) -> Items | None:
-    """What a loop over `x` goes over; None for what only Python's own iteration reads."""
+    """The iterable of a loop over `x`; None if only Python's own iteration reads it."""
     if isinstance(x, Items):
         return x
     if isinstance(x, Tracer):
@@ -163,7 +163,7 @@ def items_of(x: Any) -> Items | None:
 
 
 def steps(x: Any) -> Any:
-    """What a loop of a generator goes over, step by step in Python."""
+    """The iterable of a loop in a generator, step by step in Python."""
     return x if (items := items_of(x)) is None else items
 
 

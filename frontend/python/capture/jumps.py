@@ -87,7 +87,7 @@ class _Lowering:
                     statement.orelse, rest = [*statement.orelse, *rest], []
                 elif after and rest:
                     statement.body, rest = [*statement.body, *rest], []
-                if before or after:  # what one branch binds is not read where the other one has jumped away
+                if before or after:  # variables that one branch binds are not read where the other one has jumped away
                     self.notes[statement].quiet = {*names_of([*statement.body, *statement.orelse]).bound}
             out += self.statement(statement, loop)
             if not rest and flags:
@@ -108,7 +108,7 @@ class _Lowering:
     def flags(self, statement: ast.stmt, loop: tuple[str, str] | None) -> list[str]:
         """The flags that a statement may set for the block that it stands in."""
         found = [RETURNED] if self.returns and _has(statement, ast.Return) else []
-        if loop is not None:  # of a loop, what jumps out of its `else`
+        if loop is not None:  # of a loop: a jump out of its `else`
             found += [flag for flag, kind in zip(loop, (ast.Break, ast.Continue), strict=True) if jumps_out(statement, kind)]
         return found
 

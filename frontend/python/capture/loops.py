@@ -59,7 +59,7 @@ RETRIED = 64
 """Loops of more iterations are not unrolled where rolling them fails."""
 
 RETRIES = 12
-"""How often a body is traced again, each time with another type of what it carries."""
+"""How often a body is retraced, each time with other types of carried values."""
 
 Statements = Callable[[], Any]
 
@@ -72,7 +72,7 @@ def while_(scope: Scope, site: Site, test: Statements, body: Statements) -> None
         with frame(traced=False) as asking:
             asked = _test(scope, site, test)
         if isinstance(asked, Tracer):
-            if asking.writes:  # it would be asked once more, in the loop
+            if asking.writes:  # the condition would be evaluated once more, in the loop
                 raise changed_by_condition(site, {label(slot) for slot, _ in asking.writes.values()})
             break
         if not asked:
@@ -99,13 +99,13 @@ def while_(scope: Scope, site: Site, test: Statements, body: Statements) -> None
 
 
 def changed_by_condition(site: Site, changed: Iterable[str]) -> LaminaError:
-    """The error of a loop whose condition changes what the loop does not carry out of it."""
+    """The error of a loop whose condition changes a value that the loop does not carry."""
     rule = f"the condition of the loop in line {site.line} changes {', '.join(sorted(changed))}"
     return located(TracingError(f"{rule}: ask in the loop: while True: if not condition: break"))
 
 
 def _test(scope: Scope, site: Site, test: Statements) -> Any:
-    """Whether a loop goes on: a bool, or a traced one."""
+    """Whether a loop continues: a bool, or a traced one."""
     open_ = going(*(scope.read(flag) for flag in site.stops))
     if open_ is False:
         return False
@@ -171,9 +171,7 @@ def _counted(scope: Scope, site: Site, items: Items, body: Callable[[Any], None]
             try:
                 _roll(scope, site, items, k, body, runs=open_ is True)
                 return
-            except (
-                Exception
-            ):  # whatever keeps the rest from one loop: a short rest goes on unrolled, and raises what is wrong there
+            except Exception:  # the rest cannot become one loop: a short rest continues unrolled, and raises its own errors
                 if left > RETRIED:
                     raise
                 moment.go_back(scope)
@@ -233,7 +231,7 @@ def _reason(site: Site, what: str, name: str) -> str:
 
 
 def _is_too_small(size: Size | None) -> LeastSizeError | None:
-    """The error that asks for a size of at least one, so that a loop over it runs; calls without items then run in Python."""
+    """The error that requires a size of at least one, so that a loop over it runs; calls without items then run in Python."""
     try:
         if size is not None:
             require_at_least(size, 1)
@@ -260,7 +258,7 @@ class _Moment:
         self.frame = Frame(traced=False)
 
     def can_go_back(self) -> bool:
-        """Whether what happened since can be taken back."""
+        """Whether the changes since then can be undone."""
         return self.frame.impure is None and not any(_may_have_effects(op) for op in self.recorded())
 
     def recorded(self) -> list[Operation]:
@@ -276,7 +274,7 @@ class _Moment:
         return [*found, *(inner for f in new if isinstance(f, FuncOp) for inner in f.walk())]
 
     def go_back(self, scope: Scope) -> None:
-        """Take it back: the values of variables, what was written into objects, and ops."""
+        """Undo them: the values of variables, writes into objects, and ops."""
         undo(self.frame.writes.values())
         scope.restore(self.values)
         for slot, value in self.shared:
@@ -294,7 +292,7 @@ def _may_have_effects(op: Operation) -> bool:
 
 @dataclass
 class _Carried:
-    """A variable of a loop: what it is before, and which of its leaves the loop carries."""
+    """A variable of a loop: its value before, and which of its leaves the loop carries."""
 
     slot: Slot
     start: Value
@@ -345,7 +343,7 @@ class _Rolled:
         return found
 
     def run(self, runs: bool) -> None:
-        """Record the loop and give the variables what it leaves. `runs`: whether it runs at least once."""
+        """Record the loop and assign its results to the variables. `runs`: whether it runs at least once."""
         state.flow += 1
         self.runs = runs
         program = staging().program
@@ -387,7 +385,7 @@ class _Rolled:
     # -- the body
 
     def arguments_of(self, tracers: Sequence[Tracer]) -> None:
-        """Give the variables what an iteration starts from."""
+        """Assign the initial values of an iteration to the variables."""
         remaining = iter(tracers)
         for k, one in enumerate(self.carried):
             if one.start.missing is not None:
@@ -502,7 +500,7 @@ class _Rolled:
     # -- the op
 
     def record(self, block: Block) -> Any:
-        """Add the loop; an iterator over what it leaves of each array that it carries."""
+        """Add the loop; an iterator over its result for each carried array."""
         trace = staging()
         initial = self.initial()
         out = [

@@ -94,7 +94,7 @@ def assert_(test: Any, message: Callable[[], Any] | None) -> None:
 
 
 def raised(scope: Scope, error: Any, in_try: bool) -> BaseException:
-    """What a `raise` of the user's raises: in a traced branch, what tells the branch that it ends so."""
+    """The exception of a user's `raise`: in a traced branch, the one that ends the branch."""
     if isinstance(error, type):
         error = error()
     if not traced_depth():

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=ast.AST)
 
 @dataclass
 class Names:
-    """What statements do to the variables of the function they stand in.
+    """The effect of statements on the variables of their function.
 
     Attributes:
         read: names that are read, functions and lambdas inside included.

@@ -17,7 +17,7 @@ Pairs = Iterable[tuple[Any, Item]]
 
 
 def fold(function: Any, pairs: Pairs, whole: Callable[[], Any], **options: Any) -> Any:
-    """`function(item() for holds, item in pairs if holds)`. `whole` gives the items for a function that is not Python's own."""
+    """`function(item() for holds, item in pairs if holds)`. `whole` returns the items for any other function."""
     if function not in _FOLDS:
         return function(whole(), **options)
     kept: list[Any] = []

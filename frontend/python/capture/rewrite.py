@@ -33,7 +33,7 @@ _UNREADABLE = {"eval", "exec", "locals", "vars"}
 
 
 def rewritten(node: ast.FunctionDef, owner: str | None, sites: list[Site]) -> ast.FunctionDef:
-    """A function as it is captured. `sites` receives what its helpers know of its statements."""
+    """A function as it is captured. `sites` receives the facts about its statements for its helpers."""
     return _Function(node, sites, owner, set()).function()
 
 
@@ -122,7 +122,7 @@ class _Function(Rewriter):
         return at(ast.Try(body, [at(handler, self.node)], [], [leave]), self.node)
 
     def declaration(self, names: Iterable[str]) -> list[ast.stmt]:
-        """What a function inside of this one says to bind its variables."""
+        """The declaration by which an inner function binds this one's variables."""
         known = sorted({*names} & self.variables)
         out: list[ast.stmt] = []
         if of_module := [n for n in known if n in self.names.global_]:
@@ -149,7 +149,7 @@ class _Function(Rewriter):
         return function_node(name, positional(*([argument] if argument else [])), [*declared, *self.block(statements)])
 
     def site(self, node: Any, blocks: Sequence[Sequence[ast.stmt]], **facts: Any) -> ast.expr:
-        """What the helper of a statement knows, as an expression."""
+        """The site of a statement's helper, as an expression."""
         inside = [names_of(block) for block in blocks]
         bound = {n for names in inside for n in names.bound}
         changed = {n for names in inside for n in names.changed}
@@ -181,7 +181,7 @@ class _Function(Rewriter):
         return ast.Subscript(load(SITES), ast.Constant(len(self.sites) - 1), ast.Load())
 
     def plain(self, node: Any) -> Any:
-        """A statement that stays Python's, and asks only for what Python knows."""
+        """A statement that stays Python's, and needs only values that Python knows."""
         if isinstance(node, ast.For):
             node.iter = at(helper("steps", self.visit(node.iter)), node.iter)
             if not _is_name(node.target):
@@ -245,7 +245,7 @@ class _Function(Rewriter):
         return node
 
     def visit_Match(self, node: ast.Match) -> Any:
-        """A chain of branches: values are compared as in an `if`, and other patterns ask for what Python knows."""
+        """A chain of branches: values are compared as in an `if`, and other patterns need values that Python knows."""
         if node in self.structural:
             return node
         subject, note = self.temporary(), self.notes[node]
@@ -267,7 +267,7 @@ class _Function(Rewriter):
         return self.block([first, *chain])
 
     def matched(self, pattern: ast.pattern, subject: str) -> tuple[list[ast.stmt], ast.expr | None]:
-        """What a pattern binds, and then the test that it holds; None if it always does."""
+        """The bindings of a pattern, and then the test that it matches; None if it always does."""
         if _is_value(pattern):
             name = pattern.name if isinstance(pattern, ast.MatchAs) else None
             bound = [at(assign(name, load(subject)), pattern)] if name else []
@@ -317,7 +317,7 @@ class _Function(Rewriter):
         return None if node.value is None else self.stores([node.target], node.value, node)
 
     def stores(self, targets: Sequence[ast.expr], given: ast.expr, node: Any) -> list[ast.stmt]:
-        """Assign a value, which is computed before what stands in the targets."""
+        """Assign a value, which is computed before the expressions in the targets."""
         calls = _may_bind(given)
         value = self.visit(given)
         if len(targets) == 1 and (_is_name(targets[0]) or not calls):
@@ -432,7 +432,7 @@ class _Function(Rewriter):
         return at(helper(name, *facts, values[0], *(thunk(v) for v in values[1:])), node)
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """An expression of which only the truth is asked."""
+        """An expression of which only the truth is needed."""
         if isinstance(node, ast.BoolOp):
             return self.logical(node, True)
         return self.visit(node)
@@ -484,7 +484,7 @@ class _Function(Rewriter):
         return node
 
     def folded(self, node: ast.Call) -> ast.expr | None:
-        """`sum(x for ... if t)` and the like, whose filter may be traced: pairs of a filter's truth and what gives the item."""
+        """`sum(x for ... if t)` and the like, whose filter may be traced: pairs of a filter's truth and the item's function."""
         name = node.func.id if isinstance(node.func, ast.Name) else None
         given = node.args[0] if len(node.args) == 1 else None
         if name is None or name not in FOLDS - self.variables or not isinstance(given, ast.GeneratorExp | ast.ListComp):
@@ -524,7 +524,7 @@ def _loop_facts(note: Note) -> dict[str, Any]:
 
 
 def _may_bind(node: ast.expr) -> bool:
-    """Whether an expression may do more than give a value."""
+    """Whether an expression may have side effects."""
     return bool(own_nodes([node], (ast.Call, ast.NamedExpr)))
 
 

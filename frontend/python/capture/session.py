@@ -18,8 +18,8 @@ Variables = Mapping[str, tuple[Callable[[], Any], Callable[[Any], None], Callabl
 
 
 class Missing:
-    """What a variable stands for that is not assigned. `reason` says why, where control flow is why; `text` says so
-    where it is read all the same; `least` is the error that asks for a larger size, at which it is assigned."""
+    """The value of a variable that is not assigned. `reason` says why, where control flow is why; `text` says so
+    where it is read all the same; `least` is the error that requires a larger size, at which it is assigned."""
 
     def __init__(self, reason: str | None = None, text: str | None = None, least: LeastSizeError | None = None):
         self.reason, self.least = reason, least
@@ -30,11 +30,11 @@ UNBOUND = Missing()
 
 
 class Frame:
-    """What happens to Python's objects between two moments.
+    """The changes of Python's objects between two points of a trace.
 
     Attributes:
         writes: the values that attributes and items had before they were assigned, by object and key.
-        fresh: objects that were made in it, which nobody else sees yet.
+        fresh: objects that were made in it, which have not escaped yet.
         impure: why it cannot be run a second time, where it cannot.
         traced: whether it is traced for a branch or loop, whose Python runs whether or not the branch does.
     """
@@ -47,17 +47,17 @@ class Frame:
 
 
 class Reader:
-    """How control flow sees what was there before the function runs. Under `jit` objects are taken as they are."""
+    """How control flow sees objects that existed before the function runs. Under `jit` objects are used unchanged."""
 
     def variable(self, value: Any) -> Any:
         """The value of a variable that control flow chooses or carries."""
         return value
 
     def require_alike(self, a: Any, b: Any) -> None:
-        """Refuse to let a value choose between two, where what it chooses must be of the type that Python gives it."""
+        """Refuse to select between two values by a traced one, where the result must have the type that Python gives it."""
 
     def is_whole(self, value: Any) -> bool:
-        """Whether an object can be chosen as a whole alone, since parts of it are not what they will be in each call."""
+        """Whether an object is opaque: it may only be selected as one value, since parts of it differ from call to call."""
         return False
 
 
@@ -77,7 +77,7 @@ state = _State()
 
 @contextmanager
 def frame(traced: bool) -> Generator[Frame]:
-    """Keep what happens to objects in the block."""
+    """Record the changes of objects in the block."""
     made = Frame(traced)
     state.frames.append(made)
     try:
@@ -185,7 +185,7 @@ class Held:
 
 
 class Contents:
-    """What a list holds, as a variable. `what` changed it, at a `place` in the source."""
+    """The contents of a list, as a variable. `what` changed it, at a source location `place`."""
 
     def __init__(self, owner: list[Any], what: str = "", place: tuple[str, int, int] | None = None):
         self.owner, self.what, self.place = owner, what, place
@@ -219,7 +219,7 @@ Slot = Variable | Place | Held | Contents
 
 
 def undo(writes: Iterable[tuple[Any, Any]]) -> None:
-    """Give places their old values back."""
+    """Restore the old values of attributes and items."""
     for place, old in reversed(list(writes)):
         place.put(old)
 
@@ -268,11 +268,11 @@ class Scope:
             pass
 
     def values(self) -> dict[str, Any]:
-        """What all variables stand for."""
+        """The values of all variables."""
         return {name: self.read(name) for name in self.variables}
 
     def restore(self, values: Mapping[str, Any]) -> None:
-        """Give variables back what they stood for."""
+        """Restore the values of variables."""
         for name, value in values.items():
             self.write(name, value)
 
@@ -306,7 +306,7 @@ def shared_slots() -> list[Variable]:
 
 
 RECURSION = 24
-"""How many calls of one function, each in a traced branch of the one before, are taken as endless."""
+"""How many calls of one function, each in a traced branch of the one before, count as endless."""
 
 
 def _place_in(code: Any, instruction: int, line: int) -> tuple[str, int, int]:

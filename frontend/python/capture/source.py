@@ -63,7 +63,7 @@ def _functions(node: ast.AST, owner: str | None) -> Iterator[tuple[Function, str
 
 
 def _is_of(node: Function, code: CodeType) -> bool:
-    """Whether a code object was compiled from a node, as far as name, place and parameters say."""
+    """Whether a code object was compiled from a node, as far as name, source location and parameters say."""
     arguments = node.args
     names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     if tuple(names) != code.co_varnames[: len(names)] or len(names) != code.co_argcount + code.co_kwonlyargcount:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 class Note:
     """Of one statement. `live`: the names that are read after it. Of a loop, `live_in`: those that an iteration reads before it
     binds them; `stops`: the flags that end it; `definite` and `always`: the names that it assigns if it was entered, and in any
-    case. Of a branch, `guard`: it is one that asks flags; `quiet`: what it binds that is not read where it has jumped away.
-    `plain`: it stays Python's, since a generator yields in it. Of a loop, `unless`: the flag that keeps its `else` from
+    case. Of a branch, `guard`: it is one that asks flags; `quiet`: variables it binds that are not read where it has jumped
+    away. `plain`: it stays Python's, since a generator yields in it. Of a loop, `unless`: the flag that keeps its `else` from
     running, where its breaks do not tell."""
 
     live: set[str] = field(default_factory=set[str])

@@ -40,7 +40,7 @@ def bind(scope: Scope, name: str, value: Any) -> Any:
 
 
 def fresh(x: Any) -> Any:
-    """A new list, dict or set, which nobody else sees yet."""
+    """A new list, dict or set, which has not escaped yet."""
     if state.frames:
         state.frames[-1].fresh[id(x)] = x
     return x
@@ -71,7 +71,7 @@ def set_item_of(owner: Any, name: str, index: Any, value: Any) -> None:
 
 
 def set_item(scope: Scope | None, name: str | None, x: Any, index: Any, value: Any, live: tuple[str, ...] | None) -> Any:
-    """`x[index] = value`; what `x` stands for afterwards. `live`: variables that are read later; None if `x` has no place."""
+    """`x[index] = value`; the value of `x` afterwards. `live`: variables that are read later; None if `x` is not a variable."""
     if _is_replaced(x, index, value):
         if live is None:
             raise located(
@@ -126,7 +126,7 @@ def _has_tracer(x: Any) -> bool:
 
 
 class Operator(NamedTuple):
-    """What `x + y` and `x += y` call."""
+    """The functions that `x + y` and `x += y` call."""
 
     symbol: str
     plain: Callable[[Any, Any], Any]
@@ -154,7 +154,7 @@ OPERATORS = {
 def augment(
     scope: Scope | None, name: str | None, x: Any, operation: str, value: Any, live: tuple[str, ...], owner: Any = None
 ) -> Any:
-    """`x += value` and the like; what `x` stands for afterwards. Arrays keep their dtype and shape, as NumPy's do in place.
+    """`x += value` and the like; the value of `x` afterwards. Arrays keep their dtype and shape, as NumPy's do in place.
 
     `x` is a variable, or an attribute or item, of `owner`, where it is assigned after this.
     """
@@ -190,8 +190,8 @@ def _called(name: str | None) -> str:
 
 
 def holders(x: Any, scope: Scope | None, name: str | None, live: Any) -> Iterator[Slot]:
-    """The places beside a variable that hold an array: variables of this call that are `live`, those of calls around it, items
-    and attributes of what these hold."""
+    """The other references to an array beside a variable: variables of this call that are `live`, those of calls around it,
+    items and attributes of what these hold."""
     for one in state.scopes:
         for other in one.variables:
             if one is scope and (other == name or other not in live):
@@ -208,7 +208,7 @@ def holders(x: Any, scope: Scope | None, name: str | None, live: Any) -> Iterato
 
 
 def _replace(scope: Scope | None, name: str | None, x: Any, new: Tracer, live: tuple[str, ...]) -> None:
-    """Let all other places that hold an array hold the changed one."""
+    """Replace an array by the changed one in all other references to it."""
     state.changed[id(x)] = x
     for slot in list(holders(x, scope, name, live)):
         if isinstance(slot, Variable):
@@ -242,7 +242,7 @@ def _root(x: Any) -> Any:
 
 
 def _require_unshared(scope: Scope | None, name: str | None, x: Any, value: Any, live: tuple[str, ...]) -> None:
-    """Refuse to change an array that another variable shows a part of, or from a part of what has changed."""
+    """Refuse to change an array that another variable views, or a view of an array that has changed."""
     root = _root(x)
     if isinstance(value, Tracer) and (of := _root(value)) is not value and state.changed.get(id(of)) is of:
         raise located(TracingError("the value assigned is a view of an array that has changed since: take .copy() of it"))

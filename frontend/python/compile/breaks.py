@@ -10,7 +10,7 @@ VALUES = (int, bool, str, bytes, complex, float, type(None), type(Ellipsis), typ
 """Types of values that are guarded by being equal."""
 
 LIBRARIES = {"numpy", "lamina", "math", "cmath", "operator", "itertools", "functools", "builtins"}
-"""Modules whose functions and constants are taken to stay as they are."""
+"""Modules whose functions and constants are assumed not to change."""
 
 
 class GraphBreak(Exception):

@@ -321,7 +321,7 @@ def _builtin(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 _STORING = {"append", "appendleft", "insert", "setdefault", "add"}
-"""Methods that only keep what they are given."""
+"""Methods that only store their arguments."""
 
 _READERS = {
     "get",
@@ -387,8 +387,8 @@ def _called(hooks: Hooks, x: Any) -> Any:
 
 
 def _number(hooks: Hooks, function: Any, x: Tracer) -> Tracer | None:
-    """`float(x)` or `int(x)` of one element: a number of Python's, which takes the dtype of what it meets; None if it may
-    raise, or not be what Python gives."""
+    """`float(x)` or `int(x)` of one element: a weakly typed number, as Python's; None if it may
+    raise, or differ from Python's result."""
     kind = x.dtype.kind
     if x.shape != () or kind not in "fbiu" or x.dtype == np.uint64 or (function is int and kind == "f") or function is complex:
         return None
@@ -445,7 +445,7 @@ def _method(hooks: Hooks, method: MethodType, args: tuple[Any, ...], kwargs: dic
 
 
 def _values_of(owner: Any) -> list[Any]:
-    """What an object of this package holds."""
+    """The contents of an object of this package."""
     slots = [getattr(owner, n, None) for c in type(owner).__mro__ for n in getattr(c, "__slots__", ()) if isinstance(n, str)]
     return [*getattr(owner, "__dict__", {}).values(), *slots]
 

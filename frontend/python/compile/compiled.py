@@ -28,7 +28,7 @@ LIMIT = 8
 _SPLIT: Any = object()
 
 MOST_OUT_OF_RANGE = 4
-"""Calls of a region that may end in an index out of range while they are traced, before the place of it is left to Python."""
+"""Calls of a region whose trace may end in an index out of range, before the index expression is left to Python."""
 
 
 class _Strict(threading.local):
@@ -46,7 +46,7 @@ def no_breaks() -> Generator[None]:
     """Inside of the block, a function of `lm.compile` that would leave a graph raises.
 
     Raises:
-        GraphBreakError: from the call, with the place, the reason and a remedy.
+        GraphBreakError: from the call, with the source location, the reason and a remedy.
 
     >>> import numpy as np, lamina as lm
     >>> f = lm.compile(lambda x: x * 2)
@@ -85,7 +85,7 @@ def no_recompile() -> Generator[None]:
 
 
 class Compiled:
-    """What `lm.compile` returns: call it as the Python function.
+    """The result of `lm.compile`: call it as the Python function.
 
     Attributes:
         compiled_from: the Python function.
@@ -122,7 +122,7 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<compiled {self.function.__qualname__}>"
 
-    # -- what runs
+    # -- running
 
     def _first(self, *args: Any, **kwargs: Any) -> Any:
         self.prepare()
@@ -176,7 +176,7 @@ class Compiled:
         cells = {**self.cells, **{name: CellType(value) for name, value in names.items()}}
         return FunctionType(new, function.__globals__, function.__name__, None, tuple(cells[n] for n in new.co_freevars))
 
-    # -- what no variant serves
+    # -- calls that no variant serves
 
     def missed(self, region: Region, args: tuple[Any, ...]) -> Any:
         """A call of a region that none of its variants serves."""
@@ -187,17 +187,17 @@ class Compiled:
             return out
         if region.rest is None:
             return FALLBACK
-        result = region.rest(*args)  # not under the lock: it runs what Python runs
+        result = region.rest(*args)  # not under the lock: it runs arbitrary Python code
         return (result,) if region.source.outputs is None else result
 
     def _compiled(self, region: Region, args: tuple[Any, ...]) -> Any:
-        """What a new variant of a region gives; `_SPLIT` if there is a break in it, and others have taken its place."""
+        """The result of a new variant of a region; `_SPLIT` if there is a break in it, and other regions have replaced it."""
         known = len(region.variants)
         with self.lock:
             if region not in self.regions and self.regions and (region.rest is not None or not region.is_inner):
                 return _SPLIT
             if len(region.variants) > known and (out := region.served(args)) is not MISS:
-                return out  # by what another thread has compiled
+                return out  # by a variant that another thread has compiled
             if _strict.recompiles:
                 raise self._recompile_error(region, args)
             if len(region.variants) >= self.limit:
@@ -237,7 +237,7 @@ class Compiled:
             return out
 
     def _rest(self, found: Source) -> FunctionType:
-        """What a region has become, as a function: so the call that finds a break goes on in the regions behind it."""
+        """The replacement of a split region, as a function: the call that finds a break continues in its later regions."""
         self._make()
         node = function_node(found.name, positional(*found.parameters), [*found.declarations, *found.statements])
         splitter = Splitter(node, self.class_name, found.file, self.function.__code__.co_freevars, self.marks, self)
@@ -350,7 +350,7 @@ _MANY = 4
 
 
 def route(function: Any) -> Any:
-    """What a call in Python's part of a compiled function calls: a function of the user's compiled, too."""
+    """The callee of a call in Python's part of a compiled function: a user's function is compiled, too."""
     kind = type(function)
     if kind is FunctionType:
         found = _routed.get(function)
@@ -379,8 +379,8 @@ def compile(function: Callable[..., Any] | None = None, *, variants: int = LIMIT
 
     Args:
         function: a function, method, callable object, or function that `lm.jit` or `lm.compile` made.
-        variants: how many graphs one part of it may have; what none of them serves then runs in Python, with a warning.
-        dynamic: whether a size that has differed once becomes one that only a call knows.
+        variants: how many graphs one part of it may have; calls that none of them serves then run in Python, with a warning.
+        dynamic: whether a size that has differed once becomes symbolic.
 
     Returns:
         A callable. A call of a function that is one graph costs about 1 us and 40 ns a guard.

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 MISSING: Any = object()
 REMOVED: Any = object()
 _PAIRS = 64
-"""Objects of one type of which it is asked whether they are one object."""
+"""Objects of one type whose identities are compared."""
 
 
 @dataclass
 class Changes:
-    """What has become of one object.
+    """The changes of one object.
 
     Attributes:
         items: attributes, or items of a list or dict, that were assigned, by name, index or key; `REMOVED` if they are no more.
-        appended: what was appended to a list.
+        appended: the items that were appended to a list.
     """
 
     owner: Any
@@ -79,10 +79,10 @@ class Effects:
         self.names: dict[tuple[int, str], Any] = {}
         """Variables of modules and of functions around that were assigned."""
 
-    # -- what is changed
+    # -- changes
 
     def of(self, owner: Any) -> Changes | None:
-        """What has become of an object."""
+        """The changes of an object."""
         return self.changes.get(id(self.reading.original(owner))) if self.changes else None
 
     def begun(self, owner: Any) -> Changes:
@@ -160,7 +160,7 @@ class Effects:
     # -- lists and dicts
 
     def shadow(self, owner: Any) -> Any:
-        """What stands for a container that was read as a whole, as it is now; None if it was not."""
+        """The current shadow of a container that was read as a whole; None if it was not."""
         found = self.reading.shadows.get(id(self.reading.original(owner)))
         return None if found is None else found[1]
 
@@ -169,7 +169,7 @@ class Effects:
         return self.reading.whole(owner)
 
     def apply(self, changes: Changes, made: Any) -> None:
-        """Change what was just read as a whole."""
+        """Change a container that was just read as a whole."""
         for key, value in changes.items.items():
             if value is REMOVED:
                 del made[key]
@@ -385,7 +385,7 @@ class Effects:
         return made
 
     def check_distinct(self) -> None:
-        """Guard that what was changed is none of the other objects that were read."""
+        """Guard that a changed object is none of the other objects that were read."""
         reading, guards = self.reading, self.reading.guards
         for changes in self.changes.values():
             kind, others = type(changes.owner), dict[str, Path]()

@@ -44,10 +44,10 @@ class Leaf(str):
 
 
 class Reading(Reader):
-    """What one trace of a region has read.
+    """The objects that one trace of a region has read.
 
     Attributes:
-        guards: what it takes for granted.
+        guards: its assumptions.
         constants: the paths of numbers that must be constants; other floats are arguments.
         varying: the paths of integers that are arguments, having differed; others are constants.
         sizes: shapes with symbols, by path.
@@ -64,11 +64,11 @@ class Reading(Reader):
         self.from_source = from_source
         self.known: dict[int, tuple[Any, Path]] = {}
         self.shadows: dict[int, tuple[Any, Any]] = {}
-        """What stands in the trace for objects that were read as a whole."""
+        """The shadows in the trace of objects that were read as a whole."""
         self.originals: dict[int, Any] = {}
         """The objects that shadows stand for."""
         self.adopted: set[int] = set()
-        """Shadows of what modules hold."""
+        """Shadows of the contents of modules."""
         self.effects = Effects(self)
         self.covered: dict[int, Any] = {}
         """These, which need no further guards."""
@@ -76,20 +76,20 @@ class Reading(Reader):
         self.outside: dict[int, tuple[Tracer, Path]] = {}
         """Tracers of arguments of the graph, as long as nothing has changed them."""
         self.is_numpy = True
-        """Whether nothing but NumPy's arrays and functions have been met: what has no dims is a scalar of NumPy's then."""
+        """Whether only NumPy's arrays and functions have been read: a value without dims is then NumPy's scalar."""
         self.views: dict[int, tuple[Tracer, Path]] = {}
         """Tracers of parts of such arrays."""
         self.numbers: dict[int, tuple[Tracer, tuple[str, ...]]] = {}
         """Tracers of Python's numbers, with the paths that they come from."""
         self.integers: dict[int, tuple[Path, Any]] = {}
-        """Of traced Python integers the path, and what each is now."""
+        """The path and the current value of each traced Python integer."""
         self.booleans: dict[int, Tracer] = {}
         """Tracers that are bools of Python."""
         self.codes: set[types.CodeType] = set()
         self.read: dict[int, tuple[Any, ...]] = {}
         """Tuples that stand for those of which they hold the items."""
 
-    # -- what paths lead to
+    # -- objects at paths
 
     def load(self, value: Any, path: Path) -> Any:
         """A value that Python has read at a path, as the trace sees it."""
@@ -113,7 +113,7 @@ class Reading(Reader):
         return self.register(value, path)
 
     def pass_on(self, path: Path) -> Any:
-        """What stands for a value that the region only gives back."""
+        """The placeholder for a value that the region only returns."""
         made = object()
         self.known[id(made)] = made, path
         return made
@@ -220,7 +220,7 @@ class Reading(Reader):
         return shadow
 
     def adopt(self, value: Any, shadow: Any, path: Path) -> None:
-        """The objects of a shadow are as known as what they stand for, and need no guards of their own."""
+        """The objects of a shadow are as known as their originals, and need no guards of their own."""
         if isinstance(shadow, Tracer) or type(shadow) in VALUES or type(value) is not type(shadow) or id(shadow) in self.known:
             return
         code, text = path.code, path.text
@@ -271,7 +271,7 @@ class Reading(Reader):
             raise GraphBreak("a value chooses between a number and an array, or numbers of two types", "make both arrays")
 
     def kind(self, x: Any) -> str:
-        """What type Python gives a value: the letter of a number, an empty text for arrays."""
+        """The type that Python gives a value: the letter of a number, an empty text for arrays."""
         if isinstance(x, Tracer):
             is_bool = id(x) in self.booleans or x.dtype.kind == "b"
             return "b" if is_bool else x.dtype.kind if x.weak else ""
@@ -349,14 +349,14 @@ class Reading(Reader):
         return id(value) in self.known
 
     def boolean(self, value: Any) -> Any:
-        """What Python makes a bool."""
+        """A value that Python makes a bool."""
         if isinstance(value, Tracer):
             value = Tracer(value.within, value.value, value.shape, value.dtype, value.weak)
             self.booleans[id(value)] = value
         return value
 
     def number(self, what: str, *values: Any) -> None:
-        """Refuse what would raise, or not, with Python's numbers, where the graph has only their dtypes."""
+        """Refuse ops whose errors depend on the values of Python's numbers, where the graph has only their dtypes."""
         for value in values:
             if isinstance(value, Tracer) and value.weak:
                 known = self.numbers.get(id(value))

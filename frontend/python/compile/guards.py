@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 MISS: Any = object()
-"""What a variant gives where a guard does not hold."""
+"""The result of a variant where a guard does not hold."""
 
 GUARD_ERRORS = (KeyError, AttributeError, IndexError, TypeError, NameError, ValueError, ArithmeticError)
-"""What reading a path raises that is no longer there."""
+"""The exceptions of reading a path that no longer resolves."""
 
 
 class Path:
@@ -25,7 +25,7 @@ class Path:
 
     Attributes:
         code: an expression of the function that checks.
-        text: what the user calls it.
+        text: the path in the user's words.
     """
 
     __slots__ = ("code", "text")
@@ -114,8 +114,8 @@ class Guards:
         return names["variant"]
 
     def counter(self, parameters: list[str]) -> Callable[..., dict[str, Any]]:
-        """A function of the parameters that gives the integers that are constants, by their texts; none if something that is
-        read is no longer there."""
+        """A function of the parameters: the current values of integers specialized as constants, by text; {} if a path no
+        longer resolves."""
         names = {**self.names}
         lines = [line for line in self.lines if not line.startswith("if not (")]
         made = ", ".join(f"{text!r}: {code}" for text, code in self._integers.items())
@@ -124,7 +124,7 @@ class Guards:
         return names["count"]
 
     def measurer(self, parameters: list[str], codes: dict[str, str]) -> Callable[..., dict[str, tuple[int, ...]]]:
-        """A function of the parameters that gives the shapes of what codes lead to, where all guards hold."""
+        """A function of the parameters that returns the shapes of the values of expressions, where all guards hold."""
         names = {**self.names, "shape": np.shape}
         lines = [line for line in self.lines if not line.startswith("if not (")]
         made = ", ".join(f"{text!r}: shape({code})" for text, code in codes.items())
@@ -133,7 +133,7 @@ class Guards:
         return names["measure"]
 
     def prober(self, parameters: list[str]) -> Callable[..., tuple[int, str] | None]:
-        """A function of the parameters that gives the number and text of the first guard that fails, with the value it met;
+        """A function of the parameters that returns the number and text of the first guard that fails, with its value;
         None if all hold."""
         names = dict(self.names)
         names["facts"] = self.facts

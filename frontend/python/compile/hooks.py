@@ -193,7 +193,7 @@ class Hooks:
         return repr(index) if index is None or type(index) is int else self.reading.guards.constant(index)
 
     def iterated(self, value: Any) -> Any:
-        """What a loop goes over, or a target unpacks."""
+        """The iterable of a loop, or of a target that unpacks."""
         value = self.operand(value)
         if self.reading.is_known(value) and type(value) not in (*CONTAINERS, set, frozenset) and not isinstance(value, tuple):
             raise GraphBreak(f"items of a {type(value).__name__} are made by Python", "make it a list or an array")
@@ -202,13 +202,13 @@ class Hooks:
         return value
 
     def operand(self, value: Any) -> Any:
-        """A value of which only Python's own operators read the items: what the region has made stays that object."""
+        """A value whose items only Python's own operators read: objects that the region made are kept."""
         if type(value) in CONTAINERS and not self.reading.is_known(value):
             return value
         return self.plain(value)
 
     def plain(self, value: Any) -> Any:
-        """An operand: what it does is Python's own or the graph's."""
+        """An operand: its operators are Python's own or the graph's."""
         value = self.reading.whole(value)
         if self.reading.is_known(value) and not isinstance(value, enum.Enum):
             kind = type(value)
@@ -220,7 +220,7 @@ class Hooks:
         return value
 
     def subject(self, value: Any, by_class: bool) -> Any:
-        """What `match` looks at: all of it is read."""
+        """The subject of `match`: all of it is read."""
         value = self.reading.whole(known_number(value))
         waiting = [value]
         while waiting:

@@ -263,7 +263,7 @@ class _Instrument(Rewriter):
         return target
 
     def based(self, node: ast.expr) -> ast.expr:
-        """The base of a target: names stay, so that capture can replace what they hold."""
+        """The base of a target: names stay, so that capture can replace their values."""
         if isinstance(node, ast.Name) and any(node.id in scope for scope in self.scopes):
             return node
         if isinstance(node, ast.Subscript):
@@ -288,7 +288,7 @@ class _Instrument(Rewriter):
         return node
 
     def visit_Try(self, node: ast.Try) -> Any:
-        """What raises ends the trace, and Python runs the statement; so handlers are not part of it."""
+        """An exception ends the trace, and Python runs the statement; so handlers are not part of it."""
         body = self.block([*node.body, *node.orelse])
         return ast.Try(body, [], [], self.block(node.finalbody)) if node.finalbody else body
 

@@ -19,7 +19,7 @@ def instrumented_code(function: FunctionType) -> CodeType:
     """The code of a function of the user's with hooks.
 
     Raises:
-        GraphBreak: it has what only Python can run, or no source.
+        GraphBreak: it has a construct that only Python can run, or no source.
     """
     code = function.__code__
     if code not in _made:

@@ -87,7 +87,7 @@ def unbound(node: ast.AST) -> set[str]:
 
 
 def _surely_of_try(statement: ast.Try) -> set[str]:
-    """What is bound where the body ends, or a handler that goes on behind it; nothing if handlers see half of the body's."""
+    """The names bound at the end of the body, or of a handler that continues; none if handlers see half of the body's."""
     out = surely_bound([*statement.body, *statement.orelse])
     for handler in statement.handlers:
         if not _ends(handler.body):

@@ -86,7 +86,7 @@ class Outputs:
         )
 
     def _size(self, value: Size, what: str) -> str:
-        """A size that only a call knows, as an argument shows it."""
+        """A symbolic size, as an argument shows it."""
         for held, _ in self.reading.trace.captured:
             if isinstance(held, Leaf):
                 for axis, size in enumerate(held.aval.shape):
@@ -131,7 +131,7 @@ class Outputs:
         return text if known is None else self._keep(value, text)
 
     def _arrays(self) -> set[int]:
-        """The numbers of arguments that are arrays that somebody else holds."""
+        """The numbers of arguments that are arrays with other references."""
         return {k for k, (held, _) in enumerate(self.reading.trace.captured) if not getattr(held, "convert", True)}
 
     def check_views(self) -> None:
@@ -142,7 +142,7 @@ class Outputs:
 
 
 def _viewed(value: SSAValue, stop: set[SSAValue] | None = None) -> SSAValue:
-    """What NumPy would show a part of."""
+    """An array of which NumPy would return a view."""
     while not isinstance(value, BlockArgument) and getattr(value.owner, "name", "") in _VIEWS:
         value = value.owner.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
         if stop and value in stop:

@@ -33,7 +33,7 @@ from .guards import MISS, Path
 from .outputs import Outputs
 
 FALLBACK: Any = object()
-"""What a region gives where Python shall run its statements."""
+"""The result of a region where Python shall run its statements."""
 
 assert runtime is not None
 
@@ -47,7 +47,7 @@ Place = tuple[int, int, int, int]
 
 @dataclass
 class Mark:
-    """Where a region was found to end: the place in the source, why, and what to do."""
+    """Where a region ends: the source location, the reason, and a remedy."""
 
     place: Place
     reason: str
@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass
 class Variant:
-    """One graph of a region, and what it takes for granted."""
+    """One graph of a region, and its assumptions."""
 
     run: Callable[..., Any]
     probe: Callable[..., tuple[int, str] | None]
@@ -65,7 +65,7 @@ class Variant:
     integers: dict[str, int]
     """The integers that are constants, by their paths."""
     count: Callable[..., dict[str, Any]]
-    """A function that gives what they are in a call."""
+    """A function that returns their values in a call."""
     shapes: dict[str, tuple[Any, ...]]
     arrays: dict[str, tuple[str, tuple[Any, ...]]]
     module: ModuleOp
@@ -76,19 +76,18 @@ class Source:
     """The code of a region.
 
     Attributes:
-        code: the region as an instrumented function of `parameters`, which returns what lives out of it.
-        shown: what the user sees for variables that splitting has made.
+        code: the region as an instrumented function of `parameters`, which returns the live variables.
+        shown: the names that the user sees for variables made by splitting.
         outputs: the variables that live out; None if it returns from the function around it.
-        passed: parameters that are given back as they are, whatever they are.
+        passed: parameters that are returned unchanged.
         lines: first and last line.
         last_bound: the statement that binds each variable last.
         end: the last statement.
-        places: of all expressions and statements; whether it is a statement.
+        places: source locations of all expressions and statements; whether it is a statement.
         text: the statements as text.
         statements: the statements.
-        is_apart: whether they may run in a function of their own: no function inside sees their variables, and nobody catches
-            what they raise.
-        declarations: what the function says of variables that are not its own.
+        is_apart: whether they can be outlined: no inner function captures their variables, no handler catches their errors.
+        declarations: `global` and `nonlocal` declarations of the function.
         shared: its own variables that functions inside see.
     """
 
@@ -111,7 +110,7 @@ class Source:
 
     @property
     def key(self) -> Any:
-        """What is the same of a region however often the function is split."""
+        """The facts about a region that splitting does not change."""
         return self.lines, self.end, tuple(self.parameters), tuple(self.outputs or ("return",)), self.text
 
 
@@ -133,7 +132,7 @@ class Region:
         self.python = ""
         """Why Python runs it, where it always does."""
         self.rest: Callable[..., Any] | None = None
-        """What runs in its place since a break was found in it."""
+        """The function that replaces it since a break was found in it."""
         self.is_inner = False
         """Whether only such a `rest` calls it."""
         self.empty = 0
@@ -149,7 +148,7 @@ class Region:
         self.compile_seconds = 0.0
         self.sizes: dict[str, tuple[Any, ...]] = {}
         self.extents: dict[str, int] = {}
-        """What the call that is traced has for the symbols in `sizes`."""
+        """The values of the symbols in `sizes` in the traced call."""
         self.static_sizes = False
 
     def __call__(self, *args: Any) -> Any:
@@ -163,7 +162,7 @@ class Region:
         return out if out is not MISS else self.other(args)
 
     def measured(self, args: tuple[Any, ...]) -> Any:
-        """A call whose time is taken; what it compiles is not part of it."""
+        """A call that is timed, without its compilations."""
         start, before = time.perf_counter(), self.compile_seconds
         try:
             out = self.latest(*args)
@@ -181,7 +180,7 @@ class Region:
         return out if out is not MISS else self.owner.missed(self, args)
 
     def served(self, args: tuple[Any, ...]) -> Any:
-        """What the first variant whose guards hold gives; `MISS` if none does."""
+        """The result of the first variant whose guards hold; `MISS` if none do."""
         for variant in self.variants:
             try:
                 out = variant.run(*args)
@@ -235,7 +234,7 @@ class Region:
                     raise
             except SourceError:
                 pass
-            except Exception as error:  # whatever Python raises is raised again where Python runs the statement
+            except Exception as error:  # any exception is raised again where Python runs the statement
                 if is_interruption(error, timeouts=False):
                     raise
                 if not (asked.values or isinstance(error, SizeError)):
@@ -368,7 +367,7 @@ class Region:
         )
 
     def why_not(self, variant: Variant, args: tuple[Any, ...]) -> str:
-        """The guard of a variant that arguments fail, with what it meets."""
+        """The guard of a variant that arguments fail, with its value."""
         failed = variant.probe(*args)
         if failed is not None:
             return failed[1]

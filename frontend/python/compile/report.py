@@ -13,7 +13,7 @@ from .regions import Region, measuring
 
 
 def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
-    """What became of a function: its regions with their lines, variants, guards, calls and times; where Python runs, and why.
+    """A compiled function's regions with their lines, variants, guards, calls and times; where Python runs, and why.
 
     Args:
         function: a function of `lm.compile`, or one that is compiled for this.

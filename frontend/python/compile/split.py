@@ -81,13 +81,13 @@ class Splitter:
         self.texts: dict[str, str] = {}
 
     def read(self, statements: Sequence[ast.AST]) -> None:
-        """Parts of an f-string that stand where it stands, as all do before Python 3.12, are no places of breaks."""
+        """Parts of an f-string that stand where it stands, as all do before Python 3.12, are no locations of breaks."""
         for text in (n for s in statements for n in ast.walk(s) if isinstance(n, ast.JoinedStr)):
             inside = [n for n in ast.walk(text) if n is not text and isinstance(n, ast.expr)]
             self.parts |= {id(n) for n in inside if isinstance(n, ast.FormattedValue) or place_of(n) == place_of(text)}
 
     def rest(self, source: Source) -> ast.FunctionDef:
-        """The function of the statements of one region, split where breaks are known: it gives what the region would."""
+        """The function of the statements of one region, split where breaks are known: it returns the same as the region."""
         self.own |= {*source.parameters}
         self.texts |= source.shown
         is_returning = source.outputs is None
@@ -165,7 +165,7 @@ class Splitter:
         partly = (names & self.own) - surely_bound([statement]) - known
         if isinstance(
             statement, ast.For | ast.While | ast.If | ast.Try | ast.Match
-        ):  # what only they bind may be read by themselves alone
+        ):  # variables that only they bind may be read by them alone
             partly &= self.escaping | self.read_elsewhere(statement)
         if not only_assigned(statement, self.declared):
             return False
@@ -233,8 +233,8 @@ class Splitter:
     # -- expressions
 
     def lifted(self, node: ast.expr, before: list[tuple[str, ast.stmt]], store: bool, inline: bool = False) -> ast.expr:
-        """An expression with what regions compute of it taken out. `store`: take it out as a whole if nothing breaks in it;
-        `inline`: leave the outermost call in its place, which Python runs."""
+        """An expression without the subexpressions that regions compute. `store`: extract it as a whole if nothing breaks in
+        it; `inline`: leave the outermost call, which Python runs."""
         breaks = self.broken(node)
         if not breaks:
             return self.stored("region", node, before) if store and _computes(node) else node
@@ -282,7 +282,7 @@ class Splitter:
         before.append((kind, assignment))
         return ast.copy_location(load(name), node)
 
-    # -- what runs
+    # -- running
 
     def region(self, statements: list[ast.stmt], after: set[str], sure: set[str], tail: bool) -> list[ast.stmt]:
         """Statements that are one region."""
@@ -426,7 +426,7 @@ class _Route(ast.NodeTransformer):
 
 
 def _children(node: ast.expr) -> list[Any]:
-    """What an expression evaluates first, in order."""
+    """The subexpressions that an expression evaluates first, in order."""
     if isinstance(node, ast.Dict):
         return [x for pair in zip(node.keys, node.values, strict=True) for x in pair if x is not None]
     return [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr | ast.keyword)]

@@ -22,13 +22,13 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Number:
-    """What stands in a trace for a number that Python computes at each call.
+    """The tracer of a number that Python computes at each call.
 
-    What it is compared with becomes a guard on the outcome; whatever else asks for its value guards the value itself.
+    A comparison becomes a guard on its outcome; any other use of the value guards the value itself.
 
     Attributes:
         path: where the value is found, or how it is computed.
-        value: what it is now.
+        value: its current value.
         roots: the paths of the integers that it is computed from.
     """
 
