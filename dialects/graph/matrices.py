@@ -1,6 +1,6 @@
 """Stacks of matrices, the last two dims of operands: how rules of ops build them, and the base of ops that are loops over each.
 
-The loops are written once over real and complex numbers (`field.py`).
+The loops are written once over real and complex numbers (`complex_elements.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prologues of matmuls: the producer of an operand moves to where the operand is packed, or to the blocks that are read.
 
-A kernel stores the result of an elementwise prologue before the product reads it (`dialects/graph/prologues.py`). Packing reads
+A kernel stores the result of an elementwise prologue before the product reads it (`dialects/graph/fusion.py`). Packing reads
 each element about once: there `loop-inline` computes it instead of loading it, and removes the first buffer. An operand that is
 not packed is computed a block at a time (`loop-compute-at`), so that the tiles find it in the caches.
 
