@@ -61,7 +61,7 @@ def _norm(norm: str | None) -> str:
 
 
 def _scaled(x: Tracer, n: int, norm: str, direction: str) -> Tracer:
-    """The result of a transform times what its norm says; `n`: the numbers that were added up."""
+    """The result of a transform times the factor of its norm; `n`: the number of terms."""
     if norm == "ortho":
         factor = 1 / math.sqrt(n)
     elif (norm == "forward") == (direction == "forward"):
@@ -122,7 +122,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
     """`np.fft.fft`: `y[k] = sum_j a[j] exp(-2 pi i j k / n)` along an axis.
 
     Args:
-        a: an array; real numbers are taken as complex ones.
+        a: an array; real numbers are converted to complex ones.
         n: elements along the axis: it is cut, or continued with zeros.
         axis: the axis.
         norm: "backward" (the inverse is divided by n), "forward" (this one is), or "ortho" (both, by its root).
@@ -199,7 +199,7 @@ def _inverse_real(z: Tracer, n: int, axis: int) -> Tracer:
 
 
 def _without_imaginary_ends(z: Tracer, n: int, axis: int) -> Tracer:
-    """The imaginary parts that no real numbers have are taken as 0, as NumPy does."""
+    """Imaginary parts that must be 0 for a real result are ignored, as in NumPy."""
     if isinstance(n, Size):
         k = lift(arange(z.shape[axis]))
         places: Any = (k == 0) | ((k == z.shape[axis] - 1) & (lift(n) % 2 == 0))

@@ -1,7 +1,7 @@
-"""`out=` where NumPy's function has it; of its ufuncs also `where=`, `dtype=`, `casting=`, and `out` by place.
+"""`out=` where NumPy's function has it; of its ufuncs also `where=`, `dtype=`, `casting=`, and `out` by position.
 
-These arguments are for arrays that change, so they are for calls outside of a trace: the function is computed as without them,
-and what it gives is written into `out`.
+These arguments are for mutable arrays, so they are for calls outside of a trace: the function is computed without them,
+and its result is written into `out`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..trace.tracer import Tracer
 from ..trace.tracing import current
 
 KEYWORDS = frozenset({"out", "where", "dtype", "casting", "order", "subok"})
-"""The names of such arguments; what a function itself has by one of these names stays its own."""
+"""The names of such arguments; a function's own parameter of one of these names stays its own."""
 
 
 def ufunc_of(function: Callable[..., Any]) -> np.ufunc | None:
@@ -44,7 +44,7 @@ def called(made: Callable[..., Any], function: Callable[..., Any], args: tuple[A
     Raises:
         DTypeError: an operand does not go into `dtype`, or the result into `out`, by `casting`.
         ShapeError: the result does not fit into `out`.
-        TracingError: `out`, or what is written into it, is traced.
+        TracingError: `out`, or the result, is traced.
     """
     ufunc, foreign = ufunc_of(function), _not_its_own(function)
     asked = {name: value for name, value in kwargs.items() if name in foreign}
@@ -84,7 +84,7 @@ def _has_out(name: str) -> bool:
 
 
 def changing(made: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose first argument NumPy changes in place: so it is here for an array outside of a trace, unless
+    """A function that changes its first argument in place, as NumPy's does, for an array outside of a trace, unless
     `promotion="jax"`, and with `inplace=False` a function that returns the changed array.
 
     Raises:
@@ -109,7 +109,7 @@ def _each(function: Callable[[Any], Any], result: Any) -> Any:
 
 
 def _converted(x: Any, dtype: np.dtype[Any], casting: Any, name: str) -> Any:
-    """An operand in the dtype that a ufunc is asked to compute in."""
+    """An operand in the dtype of `dtype=`."""
     given = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     if hasattr(x, "dtype") and not np.can_cast(given, dtype, casting):
         raise located(DTypeError(f"{name}(dtype={dtype}): an operand of {given} does not go into it by casting={casting!r}"))

@@ -57,28 +57,28 @@ __all__ = [
 
 
 class EigResult(NamedTuple):
-    """What `eig` returns."""
+    """The result of `eig`."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
-    """What `eigh` returns."""
+    """The result of `eigh`."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """The result of `qr`."""
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """The result of `svd`."""
 
     U: Any
     S: Any
@@ -86,7 +86,7 @@ class SVDResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Any
     logabsdet: Any
@@ -141,7 +141,7 @@ def symmetrized(x: Tracer) -> Tracer:
 
 
 def from_triangle(a: Any, lower: bool, is_hermitian: bool = True) -> Tracer:
-    """The whole of symmetric or Hermitian matrices of which one triangle is given; whatever stands in the other is not read.
+    """The whole of symmetric or Hermitian matrices of which one triangle is given; the other triangle is not read.
 
     A derivative goes to the triangle that is read alone. Of Hermitian matrices the diagonal is real.
     """
@@ -182,7 +182,7 @@ def _as_given(x: Tracer, is_vector: bool) -> Tracer:
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """`np.linalg.cholesky`: the lower triangular `L` with `L L^H = a`, or with `upper` its adjoint; `n**3 / 3` flops.
 
-    A matrix that is not positive definite gives NaN, as in jax, where NumPy raises.
+    The result is NaN if the matrix is not positive definite, as in jax; NumPy raises.
 
     Args:
         a: [..., n, n].
@@ -282,8 +282,8 @@ def lu(a: Any, permute_l: bool = False) -> Any:
 def solve(a: Any, b: Any) -> Any:
     """`np.linalg.solve`: the solution of `a x = b`; `b` is a vector, or matrices with the batch of `a`.
 
-    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix gives infinities and NaN, as
-    in jax, where NumPy raises.
+    By LU with partial pivoting: `2 * n**3 / 3` flops, and `2 * n**2` a column. A singular matrix results in infinities and NaN,
+    as in jax, where NumPy raises.
 
     Raises:
         ShapeError: no square matrices, or shapes that do not go together.
@@ -404,9 +404,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """`np.linalg.qr` by Householder's method: `Q, R`, or with mode "r" only `R`; "complete" has all columns of `Q`.
 
-    Mode "raw" gives the reflectors as LAPACK's geqrf does: the transposed array with `R` and below it the vectors, whose first
-    element is 1, and their factors; it has no derivative. That of the others needs a square `R`. What stands on the diagonal of
-    `R` is real, of any sign. Cost: about `5 * m * n**2` flops.
+    Mode "raw" returns the reflectors as LAPACK's geqrf does: the transposed array with `R` and below it the vectors, whose
+    first element is 1, and their factors; it has no derivative. That of the others needs a square `R`. The diagonal of `R` is
+    real, of any sign. Cost: about `5 * m * n**2` flops.
 
     Raises:
         ShapeError: no matrices, or another mode.
@@ -421,7 +421,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def _reflectors(x: Tracer) -> tuple[Any, Any]:
-    """What geqrf gives, transposed. `graph.householder` has vectors of length `sqrt(2)`, not with a first element of 1."""
+    """The result of geqrf, transposed. `graph.householder` has vectors of length `sqrt(2)`, not with a first element of 1."""
     v, r = several("householder", x)
     rows, columns, k = *x.shape[-2:], min(x.shape[-2:])
     head = lift(diagonal(v, 0, -2, -1))
@@ -429,7 +429,7 @@ def _reflectors(x: Tracer) -> tuple[Any, Any]:
     scale = select(unused, full_like_tracer(head, 1), head)
     below = tril(v / reshape_tracer(scale, (*head.shape[:-1], 1, k)), -1)
     taus = head * conjugate(head)
-    if is_complex_dtype(x.dtype):  # what a reflector is applied with beside its length
+    if is_complex_dtype(x.dtype):  # the factor of a complex reflector is complex
         taus = taus / (1 - 1j * imag(head) / real(scale))
     lead = [(0, 0)] * (x.ndim - 2)
     packed = pad(below, [*lead, (0, 0), (0, columns - k)]) + pad(r, [*lead, (0, rows - k), (0, 0)])
@@ -440,7 +440,7 @@ def _reflectors(x: Tracer) -> tuple[Any, Any]:
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Any:
     """`np.linalg.eigh`: eigenvalues of symmetric or Hermitian matrices, ascending, and orthonormal eigenvectors, the columns.
 
-    With `UPLO` "L" or "U" that triangle is read; without it, the mean of the matrix and its adjoint is taken, as in jax. The
+    With `UPLO` "L" or "U" that triangle is read; without it, the mean of the matrix and its adjoint is factored, as in jax. The
     first component of a vector that is at least half as large as its largest one is positive. NaN and infinities give NaN. The
     derivative needs distinct eigenvalues. About `9 * n**3` flops.
 
@@ -582,8 +582,8 @@ _THETA = 5.371920351148152
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """`scipy.linalg.expm`: the exponential of square matrices, by scaling, Pade's approximant of degree 13, and squaring.
 
-    A matrix that needs more than `max_squarings` squarings gives NaN, as in jax. `upper_triangular` is only a promise. Cost: 6
-    products, a solve, and `max_squarings` products.
+    The result is NaN for a matrix that needs more than `max_squarings` squarings, as in jax. `upper_triangular` is only a
+    promise. Cost: 6 products, a solve, and `max_squarings` products.
 
     Raises:
         ShapeError: no square matrices.

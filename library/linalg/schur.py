@@ -1,4 +1,4 @@
-"""`lamina.linalg`: Schur's form, and what is found by it column by column: square roots, the solution of Sylvester's equation.
+"""`lamina.linalg`: Schur's form, and by it, column by column, square roots and the solution of Sylvester's equation.
 
 An equation of matrices becomes one of triangular matrices by Schur's form of its coefficients, whose columns are triangular
 systems, one after the other (Bartels and Stewart, 1972). Derivatives are those of the equation: eigenvalues may coincide.
@@ -23,7 +23,7 @@ __all__ = [
 
 
 class SchurResult(NamedTuple):
-    """What `schur` returns: `a = Z T Z^H`."""
+    """The result of `schur`: `a = Z T Z^H`."""
 
     T: Any
     Z: Any
@@ -129,7 +129,7 @@ def _on_diagonal(values: Any) -> Any:
 
 @jit
 def _root(t: Any) -> Any:
-    """The square roots of upper triangular matrices: x_ii x_ij + x_ij x_jj + what is between = t_ij."""
+    """The square roots of upper triangular matrices: x_ii x_ij + x_ij x_jj + the terms between = t_ij."""
     roots = lnp.sqrt(lnp.diagonal(t, 0, -2, -1))
     return _columns(_on_diagonal(roots), lambda j, x: _moved(x, roots[..., j]), lambda j, x: t[..., j], 1, np.nan)
 
@@ -149,7 +149,8 @@ def _(primals: Any, tangents: Any) -> Any:
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
     """`scipy.linalg.sqrtm`: the principal square root, complex as in jax: by Schur's form (Bjorck and Hammarling, 1983).
 
-    A matrix that has none gives NaN. The derivative is the solution of Sylvester's equation. About `29 * n**3` complex flops.
+    The result is NaN for a matrix without a square root. The derivative is the solution of Sylvester's equation. About `29 *
+    n**3` complex flops.
 
     Raises:
         ShapeError: no square matrices.
@@ -218,7 +219,7 @@ _Form = tuple[Any, Any]
 
 
 def _form(a: Any) -> _Form:
-    """Schur's form of coefficients, which carry no derivative there: that of the equation is taken."""
+    """Schur's form of coefficients, which carry no derivative there: the derivative is that of the equation."""
     return tuple(schur(stop_gradient(a), "complex"))
 
 
@@ -299,7 +300,7 @@ solve_lyapunov = solve_continuous_lyapunov
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """`scipy.linalg.solve_discrete_lyapunov`: the `x` with `a x a^H - x + q = 0`, by the bilinear map to a continuous equation.
 
-    An eigenvalue -1 of `a` gives infinities or NaN. `method` says nothing here.
+    An eigenvalue -1 of `a` gives infinities or NaN. `method` is ignored.
 
     >>> import lamina as lm, numpy as np
     >>> lm.linalg.solve_discrete_lyapunov(np.float64([[0.5]]), np.float64([[3]]))
@@ -334,7 +335,7 @@ def eigh_tridiagonal(
     By `eigh` of the whole matrices, which has no rows to reduce: about `9 * n**3` flops and `n**2` memory.
 
     Args:
-        d, e: [..., n] and [..., n - 1]; real, or `e` complex: what stands above the diagonal is its conjugate.
+        d, e: [..., n] and [..., n - 1]; real, or `e` complex: the elements above the diagonal are its conjugates.
         eigvals_only: without vectors.
         select: "a" for all, "i" for those with the indices from `select_range[0]` to `select_range[1]`, both included.
 

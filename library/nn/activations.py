@@ -1,4 +1,4 @@
-"""Activations, of `lamina.nn`: jax.nn's, with its names and its slopes where formulas change."""
+"""Activations of `lamina.nn`: jax.nn's, with its names and its derivatives where formulas change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention, of `lamina.nn`."""
+"""Attention functions of `lamina.nn`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
     """Every query's average of the values, weighted by `softmax(scale * q @ k.T + bias)`.
 
     No matrix of scores is stored: the memory needed grows with the number of queries, not with its product with the keys.
-    With `causal`, what no query sees is not computed.
+    With `causal`, blocks that no query sees are not computed.
 
     Args:
         q: floats[..., heads, queries, dim], or [queries, dim] for a single head.
@@ -47,7 +47,7 @@ def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False,
 
     Returns:
         floats[..., heads, queries, dim_v]: float64 if q, k or v is (integers are), else float32. The result of a query that
-        sees no key is 0. What is not finite in a value that a query does not see may still reach its result.
+        sees no key is 0. Infinities and NaN in a value that a query does not see may still reach its result.
 
     Raises:
         ShapeError: shapes do not fit.
@@ -98,7 +98,7 @@ def dot_product_attention(
         scale, is_causal: as `scale` and `causal` of `attention`.
         query_seq_lengths, key_value_seq_lengths: integers[batch], how many queries and keys of each element there are; results
             of the other queries are 0.
-        local_window_size: how many keys before and after its own place a query sees; one number is both.
+        local_window_size: how many keys before and after its own position a query sees; one number is both.
         implementation: as in jax, where it chooses a library.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Convolutions, of `lamina.nn`, and the transposed ones."""
+"""Convolutions and transposed convolutions of `lamina.nn`."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ def _conv(rank: int) -> Callable[..., Any]:
             w: filters `[result features, features // groups, height, width]`; with layout "NHWC"
                 `[height, width, features // groups, result features]`.
             stride: distance of neighbouring windows, a number or (height, width).
-            padding: zeros around the images: "VALID" (none), "SAME" (as many results as there are windows `stride` apart in the
-                image, `ceil(size / stride)`; where the zeros are odd in number one more stands behind), a number, (height,
-                width), or ((top, bottom), (left, right)).
+            padding: zeros around the images: "VALID" (none), "SAME" (as many results as there are windows at distance `stride`
+                in the image, `ceil(size / stride)`; where the zeros are odd in number one more stands behind), a number,
+                (height, width), or ((top, bottom), (left, right)).
             dilation: distance of neighbouring elements of a filter, a number or (height, width).
             groups: how many groups the features are divided into; each has filters of its own.
             layout: "NCHW" or "NHWC".
             tile: how results are summed up. 1: directly. 2 or 4, for 3x3 filters of float32 with strides, dilations and groups
                 of 1: by Winograd's algorithm, `tile x tile` results at once with 2.25 or 4 times fewer multiplications. By
-                default what is fastest. Rounding errors are then relative to the largest elements that a tile of results reads:
+                default the fastest. Rounding errors are then relative to the largest elements that a tile of results reads:
                 on average they are about as large as the direct form's, their bound is 16 or 158 times as large. What is
                 infinite or NaN makes NaN of all results of a tile.
 
@@ -128,7 +128,7 @@ def _exchanged(what: str, w: Tracer, layout: Layout, groups: int) -> Tracer:
     out, depth = layout.w_dims[:2]
     if groups < 1 or w.shape[out] % groups:
         raise ShapeError(f"{what} needs features in groups of one size, got {w.shape[out]} features and {groups} groups")
-    # the dim of groups stands where the features of the images are; the filters of a group then take their place
+    # the dim of groups replaces the features of the images; the filters of a group then replace it
     split = reshape_tracer(w, (*w.shape[:out], groups, w.shape[out] // groups, *w.shape[out + 1 :]))
     group, inner, other = out, out + 1, depth + (depth > out)
     order = list(range(split.ndim))
@@ -158,8 +158,9 @@ def _conv_transpose(rank: int) -> Callable[..., Any]:
             x: images `[batch, features, height, width]`, or as `layout` says.
             w: the filters of the convolution that is transposed: `[features, result features // groups, height, width]`; with
                 layout "NHWC" `[height, width, result features // groups, features]`.
-            stride: distance of what neighbouring elements of x add.
-            padding: what is cut off from the result, as for `conv2d`; "SAME" gives `stride` times as many results as elements.
+            stride: distance of the windows of neighbouring elements of x.
+            padding: the elements cut off from the result, as for `conv2d`; "SAME" gives `stride` times as many results as
+                elements.
             output_padding: further results at the end; less than the stride or the dilation.
             dilation, groups, layout: as for `conv2d`.
 
@@ -173,7 +174,7 @@ def _conv_transpose(rank: int) -> Callable[..., Any]:
                  [ 4., 10.,  6.],
                  [ 3.,  7.,  4.]]]], dtype=float32)
         """
-        # a convolution of what stands `stride` apart, with the filters mirrored and their features exchanged
+        # a convolution of elements at distance `stride`, with the filters mirrored and their features exchanged
         name, dims = f"conv_transpose{rank}d", Layout.of(layout, rank)
         x, w = _operands(name, x, w, dims)
         windows = _windows(dims, w, stride, dilation)

@@ -1,4 +1,4 @@
-"""Dropout, of `lamina.nn`."""
+"""Dropout functions of `lamina.nn`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lamina.nn`: rows of a table by their number."""
+"""`lamina.nn`: rows of a table by their index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["embedding"]
 
 @array_function
 def embedding(ids: Any, table: Any) -> Any:
-    """The rows of a table that `ids` name, `table[ids]`; the gradient by the table adds up what each row gets.
+    """The rows of a table that `ids` name, `table[ids]`; the gradient by the table sums the cotangents of each row.
 
     Args:
         ids: integers[...]; negative ones count from the end. Traced ones out of range take the nearest row, others raise.

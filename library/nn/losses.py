@@ -1,4 +1,4 @@
-"""Losses, of `lamina.nn`: torch.nn.functional's, with its names.
+"""Losses of `lamina.nn`: torch.nn.functional's, with its names.
 
 Each takes `reduction`: "mean" over all elements, "sum", or "none" for a loss an element.
 """
@@ -90,7 +90,7 @@ def _huber(x: Any, y: Any, delta: float) -> Any:
 
 @array_function
 def huber_loss(x: Any, y: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """`(x - y) ** 2 / 2` where x and y are less than `delta` apart, else `delta * (abs(x - y) - delta / 2)`."""
+    """`(x - y) ** 2 / 2` where x and y differ by less than `delta`, else `delta * (abs(x - y) - delta / 2)`."""
     return _reduced(_huber(x, y, _above_0("delta", delta)), reduction)
 
 
@@ -127,7 +127,8 @@ def binary_cross_entropy_with_logits(x: Any, y: Any, reduction: str = "mean", po
 
 @array_function
 def focal_loss(x: Any, y: Any, reduction: str = "mean", alpha: float = 0.25, gamma: float = 2.0) -> Any:
-    """`binary_cross_entropy_with_logits`, of easy examples less: times `(1 - p) ** gamma` for a probability p of what is true.
+    """`binary_cross_entropy_with_logits` with less weight on easy examples: times `(1 - p) ** gamma` for a probability p of the
+    true class.
 
     Positive examples count `alpha`, negative ones `1 - alpha`; a negative alpha leaves that out. Lin et al., "Focal loss for
     dense object detection", ICCV 2017.
@@ -146,7 +147,7 @@ def nll_loss(log_probs: Any, labels: Any, weight: Any = None, reduction: str = "
 
     Args:
         log_probs: floats[..., classes].
-        labels: integers[...]; what is `ignore_index` counts nothing.
+        labels: integers[...]; `ignore_index` labels do not count.
         weight: floats[classes], how much an example of each class counts; "mean" divides by their sum.
         reduction: "mean", "sum" or "none".
         ignore_index: a label.
@@ -173,7 +174,7 @@ def _label(x: Any, labels: Any) -> Any:
 def kl_div(x: Any, y: Any, reduction: str = "mean", log_target: bool = False) -> Any:
     """`y * (log(y) - x)` of log-probabilities x and probabilities y (log-probabilities too, with `log_target`).
 
-    "batchmean" divides the sum by the first size, which is what the divergence is.
+    "batchmean" divides the sum by the first size, which is the divergence.
     """
     x, y = _floats(x, y)
     if log_target:

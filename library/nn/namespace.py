@@ -140,7 +140,7 @@ def logsumexp(
     """`log(sum(b * exp(x)))` along `axis` (all axes by default), without overflow; of elements where `where` is True.
 
     Args:
-        b: factors, 1 by default; where they are 0, what is in `a` does not count.
+        b: factors, 1 by default; where they are 0, the elements of `a` do not count.
         return_sign: return the logarithm of the absolute value, and the sign of the sum.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Normalizations, of `lamina.nn`."""
+"""Normalizations of `lamina.nn`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _along(op: str, x: Any, axis: Any, eps: float) -> tuple[Tracer, tuple[int, .
 
 @array_function
 def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, eps: float = 1e-5) -> Any:
-    """`(x - mean) / sqrt(var + eps) * weight + bias`, mean and variance taken along `axis`.
+    """`(x - mean) / sqrt(var + eps) * weight + bias`, mean and variance along `axis`.
 
     Args:
         x: floats of any shape; integers become float64.
@@ -78,7 +78,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, axis: Any = -1, 
 
 @array_function
 def rms_norm(x: Any, weight: Any = None, *, axis: Any = -1, eps: float = 1e-6) -> Any:
-    """`x / sqrt(mean(x * x) + eps) * weight`, the mean taken along `axis`.
+    """`x / sqrt(mean(x * x) + eps) * weight`, the mean along `axis`.
 
     Args:
         x: floats of any shape; integers become float64.
@@ -142,7 +142,7 @@ def _group_norm(what: str, x: Tracer, groups: Any, weight: Any, bias: Any, axis:
 
 @array_function
 def normalize(x: Any, *, axis: Any = -1, eps: float = 1e-12) -> Any:
-    """`x / max(norm(x), eps)`, the Euclidean norm taken along `axis`."""
+    """`x / max(norm(x), eps)`, the Euclidean norm along `axis`."""
     x = lift_float(x)
     return x / maximum(sqrt(sum_of(x * x, axis, keepdims=True)), eps)
 
@@ -200,8 +200,8 @@ def batch_norm_train(x: Any, weight: Any = None, bias: Any = None, *, axis: int 
         eps: a number that keeps channels without variance finite.
 
     Returns:
-        (y, mean, var): what `batch_norm` gives, and the mean and variance (divided by the count) of every channel, for running
-        averages of them.
+        (y, mean, var): the result of `batch_norm`, and the mean and variance (divided by the count) of every channel, for
+        running averages of them.
 
     Raises:
         ShapeError: weight or bias are not one number a channel.

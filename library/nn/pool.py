@@ -1,4 +1,4 @@
-"""Pooling, of `lamina.nn`."""
+"""Pooling functions of `lamina.nn`."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     ) -> Any:
         """The maximum of every window of images; NaN where one holds a NaN.
 
-        Padding never is a maximum: a window of padding alone gives -inf (the least integer). The gradient goes to the first
-        maximum of each window. Over whole images it is `x.max((2, 3))`.
+        Padding is never a maximum: the result of a window of padding alone is -inf (the least integer). The gradient goes to
+        the first maximum of each window. Over whole images it is `x.max((2, 3))`.
 
         Args:
             x: numbers `[batch, features, height, width]`, or as `layout` says.
@@ -163,7 +163,7 @@ def mean_along(x: Tracer, dim: int, windows: list[range]) -> Tracer:
 
 
 def product_along(x: Tracer, dim: int, weights: np.ndarray[Any, Any]) -> Tracer:
-    """`sum over i of x[..., i, ...] * weights[i, k]`, in the place of the dim."""
+    """`sum over i of x[..., i, ...] * weights[i, k]`, instead of the dim."""
     y = contract(x, lift_as(weights, x.dtype), ((dim,), (0,)))
     last = y.ndim - 1
     return transpose_tracer(y, [*range(dim), last, *range(dim, last)])

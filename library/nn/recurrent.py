@@ -1,4 +1,4 @@
-"""Recurrent layers, of `lamina.nn`: torch's, with its order of gates. The loop over time runs in compiled code."""
+"""Recurrent layers of `lamina.nn`: torch's, with its order of gates. The loop over time runs in compiled code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["gru", "lstm", "rnn"]
 
 
 def _projected(what: str, gates: int, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any) -> Any:
-    """What the inputs of all steps add to the gates."""
+    """The contribution of the inputs of all steps to the gates."""
     features, hidden = x.shape[-1], h.shape[-1]
     wanted = {"w_ih": (gates * hidden, features), "w_hh": (gates * hidden, hidden)}
     for name, w in (("w_ih", w_ih), ("w_hh", w_hh)):

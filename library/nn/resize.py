@@ -1,6 +1,6 @@
-"""Images of other sizes, of `lamina.nn`: `resize` as jax.image has it, `interpolate` as torch has it.
+"""Resizing of images for `lamina.nn`: `resize` as jax.image has it, `interpolate` as torch has it.
 
-Both are products with a matrix of weights a dim, which is made when the program is traced.
+Each dim is resized by a product with a matrix of weights, which is made when the program is traced.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def interpolate(
 
 
 def _sizes(places: Layout, given: Sequence[int], size: Any, scale: Any) -> tuple[tuple[int, ...], list[float]]:
-    """The sizes of the result, and how far apart its points stand in the image."""
+    """The sizes of the result, and the distances of its points in the image."""
     if (size is None) == (scale is None):
         raise ShapeError(f"interpolate needs either a size or a scale_factor, got {size!r} and {scale!r}")
     if size is not None:

@@ -21,7 +21,7 @@ def first_layout(rank: int) -> str:
 
 
 def for_ranks(function: Callable[[int], Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
-    """The functions of sequences, images and volumes that `function(rank)` gives, which documents that of images."""
+    """The functions of sequences, images and volumes that `function(rank)` returns, which documents that of images."""
     return tuple(array_function(_named(function(rank), rank)) for rank in (1, 2, 3))
 
 
@@ -151,6 +151,6 @@ class Windows:
         return dilated_size(self.size[k], self.dilation[k])
 
     def same(self, size: int, k: int) -> tuple[int, int]:
-        """The padding of a dim with which there are `ceil(size / stride)` windows; what is odd stands behind."""
+        """The padding of a dim with which there are `ceil(size / stride)` windows; an odd element goes at the end."""
         total = max(0, (-(-size // self.stride[k]) - 1) * self.stride[k] + self.reach(k) - size)
         return total // 2, total - total // 2

@@ -1,4 +1,4 @@
-"""lamina.numpy: arrays with some elements changed, `x.at[index].add(values)`; sums over segments; blocks at traced places."""
+"""lamina.numpy: arrays with updated elements, `x.at[index].add(values)`; sums over segments; blocks at traced indices."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class At:
 class Elements:
     """`x.at[index]`: the array with these elements changed.
 
-    Each method returns a new array; the compiler changes `x` in place where nothing else needs it. `values` broadcast to the
+    Each method returns a new array; the compiler updates `x` in place where nothing else needs it. `values` broadcast to the
     shape of `x[index]` and are converted to its dtype. Where an index occurs several times, updates are made one after the
     other in the order of the index. Negative indices count from the end. One that is out of range then changes nothing
     (`mode="drop"` or `"fill"`), or the nearest element (`mode="clip"`); without a mode it is an error if it is known while
-    tracing, and changes nothing if it is traced. jax's hints `unique_indices` and `indices_are_sorted` are taken and change
+    tracing, and changes nothing if it is traced. jax's hints `unique_indices` and `indices_are_sorted` are accepted and change
     nothing.
     """
 
@@ -207,7 +207,7 @@ def _slices(x: Tracer, parts: Sequence[Any]) -> list[tuple[slice, int]]:
 
 
 def _update_block(x: Tracer, parts: Sequence[Any], values: Tracer, kind: str) -> Tracer:
-    """One window at a known place."""
+    """One window at a static index."""
     starts, sizes, shape, dim = list[int](), list[int](), list[int](), 0
     for part in parts:
         if part is None:
@@ -233,7 +233,7 @@ def _update_block(x: Tracer, parts: Sequence[Any], values: Tracer, kind: str) ->
 
 
 def _update_points(x: Tracer, parts: Sequence[Any], together: bool, values: Tracer, kind: str, mode: str | None) -> Tracer:
-    """Index arrays for all dims but those that are taken whole: a slice is one over a dim of its own."""
+    """Index arrays for all dims but those that are read whole: a slice is one over a dim of its own."""
     entries = [part for part in parts if part is not None]
     shape = x.shape
     places = {d: slice_places(p, shape[d]) for d, p in enumerate(entries) if isinstance(p, slice)}
@@ -292,7 +292,7 @@ def _values_by_points(
 def _segments(
     data: Any, segment_ids: Any, num_segments: int | None, mode: str | None, what: str, kind: str, start: Any
 ) -> Tracer:
-    """The rows of `data` combined by their ids; `start`, or a bound of the dtype, is what a segment without rows has."""
+    """The rows of `data` combined by their ids; a segment without rows has `start`, or a bound of the dtype."""
     x, ids = lift(data), index_array(segment_ids, checked=num_segments is not None)
     if x.ndim == 0 or ids.shape != x.shape[:1]:
         raise ShapeError(f"{what} needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")

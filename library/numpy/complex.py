@@ -77,7 +77,7 @@ def isreal(x: Any, /) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """`np.iscomplexobj`: whether the dtype is complex. What is no array is not complex, as a class."""
+    """`np.iscomplexobj`: whether the dtype is complex. An object that is no array, as a class, is not complex."""
     if not is_traced((x,)) and np.asarray(x).dtype.kind not in "biufcV":
         return False
     return is_complex_dtype(dtype_of(token(operand(x))))

@@ -147,7 +147,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
 
 
 def _conjugate(x: Tracer) -> Any:
-    """The conjugate; of what is not complex the same, bools as well, of which NumPy's `conjugate` makes int8."""
+    """The conjugate; real numbers and bools are unchanged, while NumPy's `conjugate` makes int8 of bools."""
     return conjugate(x) if is_complex_dtype(x.dtype) else x
 
 

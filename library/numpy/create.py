@@ -181,7 +181,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
 
 
 def iota(shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
-    """The index along a dim at each place."""
+    """The index along a dim of each element."""
     trace = current()
     assert trace is not None
     return trace.wrap(trace.builder.iota(dim=dim, result=tensor(element_type(dtype), shape)))
@@ -356,7 +356,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     flat = reshape_tracer(x, (*x.shape[:-2], n * m))
     if length == 0:
         return flat[..., :0]
-    # element k of the diagonal stands m + 1 places after element k - 1
+    # element k of the diagonal stands m + 1 elements after element k - 1
     first = offset if offset >= 0 else -offset * m
     return flat[..., first : first + (length - 1) * (m + 1) + 1 : m + 1]
 

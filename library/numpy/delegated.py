@@ -1,4 +1,4 @@
-"""lamina.numpy: what NumPy itself computes: functions of numbers, texts and files, and results whose size depends on values."""
+"""lamina.numpy: functions that NumPy computes: of numbers, texts and files, and those whose result sizes depend on values."""
 
 from __future__ import annotations
 

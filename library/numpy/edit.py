@@ -1,4 +1,4 @@
-"""lamina.numpy: arrays with elements put in, taken out or replaced, and choices between arrays."""
+"""lamina.numpy: arrays with elements inserted, deleted or replaced, and choices between arrays."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# At places that are known
+# At static indices
 
 
 def _places(function: Callable[[], Any], what: str) -> Any:
-    """What NumPy makes of the numbers of elements; its errors as ours."""
+    """NumPy's result for the numbers of elements; its errors as ours."""
     try:
         return function()
     except (IndexError, ValueError) as error:
@@ -131,14 +131,14 @@ def _known(obj: Any, what: str) -> Any:
 
 @array_function
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
-    """`np.delete`: without the elements at some places.
+    """`np.delete`: without the elements at some indices.
 
     Args:
-        assume_unique_indices: the places may be traced: as many elements are left out as there are places.
+        assume_unique_indices: the indices may be traced: as many elements are left out as there are indices.
 
     Raises:
-        ShapeError: a known place is out of range.
-        TracingError: a place is traced, and they may be equal to each other.
+        ShapeError: a static index is out of range.
+        TracingError: an index is traced, and indices may be equal.
     """
     x = lift(arr)
     if axis is None:
@@ -168,11 +168,11 @@ def _without(x: Tracer, gone: Any, dim: int) -> Tracer:
 
 @edit
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """`np.insert`: with values in front of known places.
+    """`np.insert`: with values in front of static indices.
 
     Raises:
-        ShapeError: a place is out of range, or the values do not fit.
-        TracingError: a place is traced.
+        ShapeError: an index is out of range, or the values do not fit.
+        TracingError: an index is traced.
     """
     x = lift(arr)
     if axis is None:
@@ -286,7 +286,7 @@ def _of_one_dtype(xs: Sequence[Any]) -> list[Tracer]:
 
 @array_function
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """`np.choose`: at each place the element of the array that an integer names.
+    """`np.choose`: at each index the element of the array that an integer names.
 
     Raises:
         ShapeError: a known integer names none with mode "raise", or shapes do not fit.

@@ -1,4 +1,4 @@
-"""lamina.numpy: floats taken apart and put together."""
+"""lamina.numpy: splitting floats into parts, and composing them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         (x, e), _, _ = prepare(np.ldexp, (x1, x2))
     most = (
         2 * int(np.finfo(x.dtype).maxexp) - 8
-    )  # of the number in [0.5, 1) that is scaled: what is beyond vanishes or is infinite
+    )  # of the number in [0.5, 1) that is scaled: exponents beyond underflow or overflow
 
     def clipped(e: Tracer, most: int) -> Tracer:
         return build("min", build("max", e, full_like_tracer(e, -most)), full_like_tracer(e, most))

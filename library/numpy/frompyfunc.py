@@ -22,11 +22,12 @@ __all__ = ["frompyfunc", "ufunc"]
 class ufunc:
     """A function of numbers that broadcasts, with the methods of NumPy's universal functions; as `jnp.ufunc`.
 
-    Made by `frompyfunc`. `reduce` and `accumulate` are loops over the axis in its order; nothing is taken to be associative.
+    Made by `frompyfunc`. `reduce` and `accumulate` are loops over the axis in its order; no function is assumed to be
+    associative.
 
     Attributes:
         nin, nout, nargs: how many arguments and results, and both.
-        identity: what `reduce` gives for no elements; None where there is none.
+        identity: the result of `reduce` for no elements; None where there is none.
     """
 
     def __init__(self, func: Callable[..., Any], nin: int, nout: int, *, identity: Any = None):
@@ -91,7 +92,7 @@ class ufunc:
         return found if mask is None else where(take(mask, k, 0), found, total)
 
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """What `reduce` gives after each element along an axis."""
+        """The result of `reduce` after each element along an axis."""
         self._binary("accumulate")
         x = asarray(a) if dtype is None else asarray(a).astype(dtype)
         dim = normalize_axis(axis, x.ndim)
@@ -127,7 +128,7 @@ class ufunc:
         return reshape(fori_loop(0, order.size, step, flat) if order.size else flat, x.shape)
 
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """`reduce` of the elements from each index to the next one; an index that is not below the next gives its element."""
+        """`reduce` of the elements from each index to the next one; for an index that is not below the next, its element."""
         self._binary("reduceat")
         x = asarray(a) if dtype is None else asarray(a).astype(dtype)
         dim = normalize_axis(axis, x.ndim)

@@ -1,4 +1,4 @@
-"""lamina.numpy: grids of coordinates, and indices of places. What depends on sizes alone is known while tracing."""
+"""lamina.numpy: grids of coordinates, and conversions of indices. Results of sizes alone are known while tracing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ r_, c_ = _Joined(columns=False), _Joined(columns=True)
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """`np.indices`: the index along each dim at each place."""
+    """`np.indices`: the index along each dim of each element."""
     return _coordinates([arange(n, dtype=dtype) for n in static_shape(dimensions)], sparse)
 
 
@@ -168,15 +168,15 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Places in flat arrays
+# Indices in flat arrays
 
 
 @array_function
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """`np.unravel_index`; traced indices out of range count as the first or the last place.
+    """`np.unravel_index`; traced indices out of range count as the first or the last one.
 
     Args:
-        order: "C", or "F" for places whose first index changes fastest.
+        order: "C", or "F" where the first index changes fastest.
 
     Raises:
         ShapeError: a known index is out of range, or the order is none of these.

@@ -1,4 +1,4 @@
-"""Elementary functions that have slopes of their own, since their formulas lose them at the ends of their domains."""
+"""Elementary functions with derivatives of their own: those of their formulas are inaccurate at the ends of the domains."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _half_exponentials(x: Tracer) -> tuple[Tracer, Tracer]:
     """exp(x) / 2 without early overflow, and exp(-x) / 2, for x >= 0."""
     high, low = _LN2[x.dtype.itemsize]
     grown = build("mul", build("exp", build("sub", x, full_like_tracer(x, high))), full_like_tracer(x, math.exp(-low)))
-    # of what may overflow the quotient would have a slope of NaN; from here on it is not seen beside the other one
+    # where it may overflow the quotient would have a slope of NaN; from here on it is negligible beside the other one
     return grown, build("div", full_like_tracer(x, 0.25), build("min", grown, full_like_tracer(x, 1e18)))
 
 

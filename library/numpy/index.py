@@ -1,8 +1,8 @@
 """lamina.numpy: indexing by ints, slices, None, Ellipsis and integer arrays, also of traced values.
 
-An index that is known while tracing is checked, as in NumPy. A traced one cannot be: what is out of range after negative
-indices are wrapped is moved to the nearest element by reads, and left out by updates (`x.at`). Memory outside of an array is
-never touched.
+An index that is known while tracing is checked, as in NumPy. A traced one cannot be: an index that is out of range, after
+negative indices are wrapped, is clamped by reads, and skipped by updates (`x.at`). Memory outside of an array is never
+accessed.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ __all__ = ["getitem", "take", "take_along_axis"]
 _INDICES = tuple(map(numpy_dtype, INDICES))
 
 READ_MODES = ("clip", "fill", "wrap")
-"""What reads do with indices out of range."""
+"""The treatment of indices out of range by reads."""
 
 NEAREST = "nearest element"
-"""As "clip", after negative indices are counted from the end: what reads do by default, and `x.at[index].get(mode="clip")`."""
+"""As "clip", after negative indices are counted from the end: the default of reads, and of `x.at[index].get(mode="clip")`."""
 
 
 @array_function
@@ -84,7 +84,7 @@ def indexed(x: Tracer, index: Any, mode: str | None = None, fill_value: Any = No
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# What an index says
+# Parsing an index
 
 
 def without_bools(x: Tracer, index: Any) -> tuple[Tracer, Any, list[int]]:
@@ -343,7 +343,7 @@ def within(index: Any, n: int, dim: int) -> Any:
 
 
 def _within_size(index: Any, n: Any, dim: int) -> Any:
-    """The same where only a call knows how many there are: of that the index is in range, every call is asked."""
+    """The same for a symbolic size: every call is checked for the index to be in range."""
     if is_a(index, np.ndarray):
         low, high = (int(index.min()), int(index.max())) if index.size else (0, 0)
         if low < 0:
@@ -461,7 +461,7 @@ def _inside(indices: Sequence[Tracer], sizes: Sequence[int]) -> Tracer:
 
 
 def _filling(x: Tracer) -> Any:
-    """What stands for an element that is not there: NaN, the least integer, True."""
+    """The substitute for an element that does not exist: NaN, the least integer, True."""
     return math.nan if x.dtype.kind == "f" else True if x.dtype == BOOL else int(np.iinfo(x.dtype).min)
 
 
@@ -472,7 +472,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = No
     Args:
         a: an array; without `axis` its elements in one dim.
         indices: integers, i32 or i64 when traced; negative ones count from the end.
-        mode: what is done with an index out of range. `"raise"`, the default for indices whose values are known; `"clip"`, the
+        mode: the treatment of an index out of range. `"raise"`, the default for indices whose values are known; `"clip"`, the
             nearest element, the default for traced ones (given as a word it also takes negative indices for the first
             element, as NumPy's does); `"wrap"`, modulo the size; `"fill"`, `fill_value` (NaN, the least integer or True).
 
@@ -500,7 +500,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str | None = No
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None) -> Any:
     """`np.take_along_axis`: along one axis the elements at indices, the other dims side by side.
 
-    `mode` says what is done with indices out of range: `"clip"`, the nearest element, `"wrap"`, modulo the size, or `"fill"`,
+    `mode` is the treatment of indices out of range: `"clip"`, the nearest element, `"wrap"`, modulo the size, or `"fill"`,
     `fill_value` (NaN, the least integer or True). Negative ones count from the end.
 
     >>> import numpy as np, lamina as lm

@@ -1,4 +1,4 @@
-"""lamina.numpy: what the Array API asks a namespace about itself, limits of dtypes, and arrays of other libraries."""
+"""lamina.numpy: the inspection API of the Array API standard, limits of dtypes, and arrays of other libraries."""
 
 from __future__ import annotations
 

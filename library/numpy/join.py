@@ -213,7 +213,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 @array_function
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """`np.roll`: shifted along axes, what leaves at the end comes back at the start; a shift may be a traced integer."""
+    """`np.roll`: shifted along axes, cyclically; a shift may be a traced integer."""
     x = lift(a)
     if isinstance(shift, Tracer) and shift.ndim:
         shift = tuple(shift)

@@ -171,7 +171,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
 @operation
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """`x.astype(dtype)`, always a copy. Floats to integers truncate and saturate, NaN gives 0."""
+    """`x.astype(dtype)`, always a copy. Floats to integers truncate and saturate, NaN becomes 0."""
     del copy
     if device not in (None, "cpu"):
         raise ValueError(f"the one device is 'cpu', got {device!r}")

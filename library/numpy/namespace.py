@@ -122,7 +122,7 @@ _HOMES = {
         ".hyperbolic",
     ),
 }
-"""What is imported when it is first used: the module that has it."""
+"""Names that are imported when first used: the module of each."""
 
 _PARTS = [
     importlib.import_module(f".{part}", __package__)
@@ -148,7 +148,7 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def _promoted(x: Any) -> Any:
-    """What promotion sees of a dtype, of an array or number, or of what has a dtype alone, as a `ShapeDtypeStruct`."""
+    """The type for promotion of a dtype, an array, a number, or an object with only a dtype, as `ShapeDtypeStruct`."""
     if isinstance(x, type | str | np.dtype):
         return _canonical(x)
     return _token(x) if _is_array_like(x) or not hasattr(x, "dtype") else _canonical(x.dtype)
@@ -170,7 +170,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def __array_namespace_info__() -> _Info:
-    """What the Array API standard asks of a namespace: devices, dtypes, capabilities."""
+    """The Array API's inspection of the namespace: devices, dtypes, capabilities."""
     return _Info()
 
 

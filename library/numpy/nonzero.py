@@ -38,12 +38,12 @@ __all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero"]
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`np.nonzero`: the index along each dim of what is not zero.
+    """`np.nonzero`: the index along each dim of the nonzero elements.
 
     Args:
         a: an array.
         size: how many indices are returned; needed where `a` is traced.
-        fill_value: what stands for the rest if there are fewer, 0 by default; one number, or one a dim.
+        fill_value: the rest of the result if there are fewer, 0 by default; one number, or one a dim.
 
     Raises:
         TracingError: `a` is traced and there is no size.
@@ -57,7 +57,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def _flat_places(a: Any, size: int) -> tuple[Tracer, Tracer]:
-    """The first `size` places in the flat array that are not zero (0 where there are none left), and which there are."""
+    """The indices of the first `size` nonzero elements of the flat array (0 where there are none left), and which there are."""
     mask = ravel(as_bool(a))
     if mask.size == 0 or size <= 0:
         return broadcast_tracer(lift_as(0, INT64), (max(size, 0),)), broadcast_tracer(lift(np.False_), (max(size, 0),))
@@ -79,7 +79,7 @@ def _nonzero(a: Any, size: int, fill_value: Any) -> Any:
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """`np.flatnonzero`: the places in the flat array of what is not zero; `size` and `fill_value` as for `nonzero`."""
+    """`np.flatnonzero`: the indices of nonzero elements in the flat array; `size` and `fill_value` as for `nonzero`."""
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
@@ -118,6 +118,6 @@ def compress(condition: Any, a: Any, axis: int | None = None, *, size: int | Non
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
     """`np.extract`: the elements where a condition holds; `size` and `fill_value` as for `compress`.
 
-    Of what is longer, the condition or the array, the rest is left out.
+    The longer one of the condition and the array is cut.
     """
     return compress(ravel(condition)[: math.prod(shape(arr))], arr, size=size, fill_value=fill_value)

@@ -35,7 +35,7 @@ __all__ = ["pad"]
 
 @dataclass(frozen=True)
 class _Options:
-    """What modes read besides the widths: two numbers a dim each."""
+    """The further arguments of modes: two numbers a dim each."""
 
     constants: Tracer
     ends: Tracer
@@ -60,7 +60,7 @@ def pad(
         array: any array.
         pad_width: how many elements before and after: an int, a pair, a pair for each dim, or a dict of these by dim.
         mode: constant, empty (zeros), edge, reflect, symmetric, wrap, linear_ramp, maximum, mean, median, minimum; or a
-            function of a vector padded with zeros, its pair of widths, the dim and `kwargs`, that returns what stands there.
+            function of a vector padded with zeros, its pair of widths, the dim and `kwargs`, that returns the padded vector.
         constant_values, end_values, stat_length: the same forms, for the modes constant, linear_ramp, and those that compute a
             value, from all elements or from that many at an end.
         reflect_type: "even", or "odd" for reflections less than twice the edge.
@@ -145,7 +145,7 @@ def _padded_by_constant(x: Tracer, widths: np.ndarray[Any, Any], value: Tracer) 
 
 
 def _padded_by(function: Callable[..., Any], array: Any, pad_width: Any, kwargs: Mapping[str, Any]) -> Any:
-    """With what a function gives for each vector along each dim in turn."""
+    """With the result of a function for each vector along each dim in turn."""
     x = pad(array, pad_width)
     for dim, pair in enumerate(_pairs(pad_width, x.ndim, "pad widths").tolist()):
 
@@ -172,7 +172,7 @@ def _by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any, options: _
     n = x.shape[dim]
     if options.is_odd and mode in ("reflect", "symmetric") and n > 1:
         return _odd(x, dim, width, int(mode == "reflect"))
-    # one copy of what is inside, and gathers of what is not
+    # one copy of the interior, and gathers of the margins
     places = np.pad(np.arange(n), width, mode)
     before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))
     return concat_tracers([before, x, after], dim)

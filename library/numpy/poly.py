@@ -99,7 +99,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """`np.polymul`; leading zeros stay, as in jax, unless `trim_leading_zeros` leaves out those of operands that are known."""
     first, second = (trimmed(x) if trim_leading_zeros else lift(x) for x in (a1, a2))
-    zero = lift_as(0, result_type([first.dtype, second.dtype]))  # what a polynomial of no coefficients is
+    zero = lift_as(0, result_type([first.dtype, second.dtype]))  # the value of a polynomial without coefficients
     return convolve(*(atleast_1d(x if x.size else zero) for x in (first, second)))
 
 

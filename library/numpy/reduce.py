@@ -47,7 +47,7 @@ def _reduce(x: Tracer, kind: str, axes: tuple[int, ...], keepdims: bool) -> Trac
 
 
 def _keep(y: Tracer, x: Tracer, axes: tuple[int, ...], keepdims: bool) -> Tracer:
-    """The result of a reduction over axes, with dims of size 1 in their place if requested."""
+    """The result of a reduction over axes, with dims of size 1 instead of them if requested."""
     if not keepdims:
         return y
     return reshape_tracer(y, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
@@ -233,10 +233,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
 
 
 def _mean_where(x: Tracer, mask: Tracer, axis: Any, keepdims: bool, less: float = 0) -> Tracer:
-    """The mean of the elements where a mask holds, whose count is taken as `less` smaller."""
+    """The mean of the elements where a mask holds, whose count is reduced by `less`."""
     shape = broadcast_shapes([x.shape, mask.shape])
     count = lift_as(sum(broadcast_tracer(mask, shape), axis, keepdims=keepdims), x.dtype)
-    if less:  # NumPy: what has no more elements than that has no variance
+    if less:  # NumPy: no variance of so few elements
         count = build("max", count - less, full_like_tracer(count, 0))
     return sum(x, axis, keepdims=keepdims, where=mask) / count
 
@@ -256,7 +256,7 @@ def var(
     """`np.var`: the mean squared distance from the mean, over `n - ddof` (`correction` is another name).
 
     Args:
-        mean: the mean, with dims of size 1 in the place of `axis`, where it is known already.
+        mean: the mean, with dims of size 1 instead of `axis`, where it is known already.
     """
     x = _as_float(a, dtype)
     less = ddof if correction is None else correction
@@ -326,7 +326,7 @@ def not_nan(x: Tracer) -> Tracer | None:
 
 
 def without_nan(a: Any, value: float) -> Tracer:
-    """An array with a number in the place of each NaN."""
+    """An array with a number instead of each NaN."""
     x = lift(a)
     return _chosen(x, not_nan(x), value)
 
@@ -361,13 +361,13 @@ def _nan_extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, whe
 
 @array_function
 def nanmax(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
-    """`np.nanmax`: the greatest of what is not NaN."""
+    """`np.nanmax`: the greatest element that is not NaN."""
     return _nan_extreme(a, "max", axis, keepdims, initial, where)
 
 
 @array_function
 def nanmin(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Any:
-    """`np.nanmin`: the least of what is not NaN."""
+    """`np.nanmin`: the least element that is not NaN."""
     return _nan_extreme(a, "min", axis, keepdims, initial, where)
 
 
@@ -381,13 +381,13 @@ def _nan_arg(a: Any, op: str, axis: int | None, keepdims: bool) -> Tracer:
 
 @array_function
 def nanargmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """`np.nanargmax`: the index of the first greatest of what is not NaN; -1 where all are NaN, as in jax."""
+    """`np.nanargmax`: the index of the first greatest element that is not NaN; -1 where all are NaN, as in jax."""
     return _nan_arg(a, "argmax", axis, keepdims)
 
 
 @array_function
 def nanargmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """`np.nanargmin`: the index of the first least of what is not NaN; -1 where all are NaN, as in jax."""
+    """`np.nanargmin`: the index of the first least element that is not NaN; -1 where all are NaN, as in jax."""
     return _nan_arg(a, "argmin", axis, keepdims)
 
 

@@ -62,7 +62,7 @@ def unique(
         equal_nan: whether all NaN count as one.
         sorted: results are sorted in any case.
         size: the number of elements of the result, needed where `ar` is traced.
-        fill_value: what stands behind the last one; the first one again by default. Counts of those are 0.
+        fill_value: the elements behind the last one; the first one again by default. Their counts are 0.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.unique(np.array([3, 1, 3]), size=3, fill_value=0)
@@ -95,7 +95,7 @@ def _unique(ar: Any, flags: tuple[bool, bool, bool], axis: int | None, equal_nan
     is_new = build("not", functools.reduce(lambda a, b: build("and_", a, b), same))
     is_new = concatenate([full((1,), True, BOOL), is_new])
     number = cumsum(is_new) - 1
-    # the first one of each run; what a result has no place for is left out
+    # the first one of each run; elements beyond the size of the result are left out
     where = select(is_new, number, full_like_tracer(number, size))
 
     def put(fill: Any, values: Tracer, at: Tracer, kind: str = "set") -> Tracer:
@@ -158,7 +158,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | No
     Args:
         assume_unique: that elements differ is not looked at, and their order is kept.
         size: the number of elements of the result, needed where an array is traced.
-        fill_value: what stands behind the last one, 0 by default.
+        fill_value: the elements behind the last one, 0 by default.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.setdiff1d(np.array([3, 1, 2]), np.array([2]), size=3)
@@ -176,7 +176,7 @@ def _intersection(ar1: Any, ar2: Any, size: int, fill: Any) -> Any:
     if not (size and xs[0].size and xs[1].size):
         return [full((size,), 0 if fill is None else fill, dtype), *(full((size,), x.size, INT64) for x in xs)]
     x, y = (lift_as(v, dtype) for v in xs)
-    # the largest element again fills up what is then in order
+    # the rest is filled with the largest element, which keeps the order
     y, second = _unique(y, (True, False, False), None, True, y.size, y.max())
     x, first, counts = _unique(x, (True, False, True), None, True, x.size, None)
     place = minimum(searchsorted(y, x), y.size - 1)
@@ -194,11 +194,11 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """`np.intersect1d`: the different elements that both arrays have, in order; with `return_indices` their places, too.
+    """`np.intersect1d`: the different elements that both arrays have, in order; with `return_indices` their indices, too.
 
     Args:
         size: the number of elements of the result, needed where an array is traced. Behind the last one stand `fill_value`, by
-            default the first one, and the lengths of the arrays for places.
+            default the first one, and the lengths of the arrays for indices.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.intersect1d(np.array([3, 1, 2]), np.array([2, 3]), size=3, fill_value=-1)

@@ -116,7 +116,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 @array_function
 def expand_dims(a: Any, axis: Any) -> Any:
-    """`np.expand_dims`: new dims of size 1 at the places `axis` of the result."""
+    """`np.expand_dims`: new dims of size 1 at the positions `axis` of the result."""
     x = lift(a)
     places = axis if isinstance(axis, tuple | list) else (axis,)
     axes = normalize_axes(tuple(places), x.ndim + len(places))

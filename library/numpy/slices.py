@@ -21,7 +21,7 @@ def _over_leading(function: Callable[..., Any], count: int) -> Callable[..., Any
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """`np.apply_along_axis`: a function of every vector along an axis; the dims of its result take the place of the axis."""
+    """`np.apply_along_axis`: a function of every vector along an axis; the dims of its result replace the axis."""
     dim, rest = normalize_axis(axis, ndim(arr)), ndim(arr) - 1
     result = _over_leading(lambda row: func1d(row, *args, **kwargs), rest)(moveaxis(arr, dim, -1))
     count = ndim(result) - rest

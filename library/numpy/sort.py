@@ -1,4 +1,4 @@
-"""lamina.numpy: sorting, and what follows from order.
+"""lamina.numpy: sorting, and functions of the sorted order.
 
 All sorts are stable; NaN come last, and zeros of either sign are equal.
 """
@@ -112,7 +112,7 @@ def sort(
 
 
 def _keys(x: Tracer) -> list[Tracer]:
-    """What numbers are sorted by: themselves; complex ones by which parts are NaN, as in NumPy, then by the parts."""
+    """The sort keys of numbers: themselves; of complex ones first which parts are NaN, as in NumPy, then the parts."""
     if not is_complex_dtype(x.dtype):
         return [x]
     real, imaginary = complex_parts(x)
@@ -169,7 +169,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1, kind: str
     """`np.partition`: element `kth` where it is when sorted, no greater ones before it. The others are sorted, too.
 
     Args:
-        kth: one place, or several.
+        kth: one index, or several.
         kind: "introselect", NumPy's only one.
     """
     return sort(_checked(lift(a), kth, axis, kind), axis)
@@ -197,7 +197,7 @@ def _checked(x: Tracer, kth: int | Sequence[int], axis: int | None, kind: str) -
 def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
     """The `k` greatest elements along an axis, in descending order, and their indices, int64.
 
-    Of equal elements the first ones are taken; NaN are the greatest. Cost: one pass over the array where `k` is small.
+    Of equal elements the first ones are chosen; NaN are the greatest. Cost: one pass over the array where `k` is small.
 
     >>> import numpy as np, lamina as lm
     >>> lm.numpy.top_k(np.array([3, 9, 5, 9]), 2)
@@ -214,7 +214,7 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 _BY_SHARE = "inverted_cdf"
 _MEAN = "mean"
-"""As midpoint, rounded as a mean: what a median is."""
+"""As midpoint, rounded as a mean, for medians."""
 
 
 def _quantile(
@@ -292,7 +292,7 @@ def _at_least_zero(x: Tracer) -> Tracer:
 
 
 def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
-    """What stands at places of sorted rows that may lie between two elements."""
+    """The values at positions in sorted rows that may lie between two elements."""
     low = build("floor", place)
     if method == "nearest":
         return take_along_axis(rows, lift_as(build("rint", place), INT64), -1)
@@ -356,12 +356,12 @@ def median(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims:
 
 @array_function
 def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """`np.nanmedian`: of what is not NaN."""
+    """`np.nanmedian`: of the elements that are not NaN."""
     return _quantile(a, 0.5, axis, _MEAN, keepdims, True)
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Places in sorted arrays
+# Indices in sorted arrays
 
 _FEW = 32
 """A sorted array of fewer elements is compared as a whole, a longer one is halved. One of a symbolic size is

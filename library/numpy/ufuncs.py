@@ -207,13 +207,13 @@ def _float_quotient(x: Tracer, y: Tracer, rest: Tracer, fix: Tracer) -> Tracer:
 
 @operation
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """`np.floor_divide`: the greatest integer not above the quotient; integers over 0 give 0."""
+    """`np.floor_divide`: the greatest integer not above the quotient; integers over 0 are 0."""
     return _divmod(np.floor_divide, x1, x2)[0]
 
 
 @operation
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """`np.remainder`: what is left, with the sign of the divisor; integers over 0 give 0."""
+    """`np.remainder`: the remainder, with the sign of the divisor; of integers over 0 it is 0."""
     return _divmod(np.remainder, x1, x2)[1]
 
 
@@ -245,7 +245,7 @@ def signbit(x: Any, /) -> Any:
 
 @operation
 def copysign(x1: Any, x2: Any, /) -> Any:
-    """`np.copysign`; the sign of NaN is taken as positive."""
+    """`np.copysign`; the sign of NaN counts as positive."""
     (x, y), _, weak = prepare(np.copysign, (x1, x2))
     result = _copysign(x, y)
     result.weak = weak

@@ -173,7 +173,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> KeyArray:
 
 
 def clone(key: Any) -> Any:
-    """A key that gives the same numbers: jax tells clones apart only where it checks that no key is used twice."""
+    """A key with the same numbers: jax distinguishes clones only where it checks that no key is used twice."""
     return key
 
 
@@ -315,7 +315,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = int) ->
 
 
 def _bound(x: Any, limits: np.iinfo[Any], narrow: bool) -> Tracer:
-    """A limit of a range as int64, cut off at what the dtype holds, and one more."""
+    """A limit of a range as int64, clamped to the range of the dtype, and one more."""
     x = operand(x)
     if isinstance(x, int):
         x = np.int64(max(min(x, np.iinfo(np.int64).max), np.iinfo(np.int64).min))

@@ -304,7 +304,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
 
 def _shuffled(key: Any, x: Tracer, axis: int) -> Tracer:
-    """Sorted by random keys, so often that equal ones hardly matter: the cube of the size is below what rounds can number."""
+    """Sorted by random keys, so often that equal ones hardly matter: the rounds distinguish more than the cube of the size."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
     for _ in range(rounds):
         key, mine = (take(split(key), k, 0) for k in range(2))
@@ -323,7 +323,7 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         p: their probabilities, f32 or f64 of one dim; equal ones by default.
 
     Raises:
-        ShapeError: there is nothing to choose from, less than is asked without replacement, or `p` has another size.
+        ShapeError: there is nothing to choose from, fewer elements than requested without replacement, or `p` has another size.
     """
     shape = static_shape(shape)
     among = None if isinstance(a, int) else lift(a)

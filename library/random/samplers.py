@@ -1,4 +1,4 @@
-"""Random numbers by rejection: gamma, Poisson and binomial ones, and what follows from them.
+"""Random numbers by rejection: gamma, Poisson and binomial ones, and those derived from them.
 
 Streams are those of jax: keys are split as there, and the loops are those of the papers that are named. Loops run over whole
 arrays until all elements are accepted.
@@ -82,7 +82,8 @@ def _refuse(what: str, wanted: tuple[int, ...], p: Tracer) -> None:
 
 
 def _cube(key: Any, d: Tracer, c: Tracer) -> Tracer:
-    """What is accepted of `(1 + c x)^3` for normal `x`: G. Marsaglia, W. W. Tsang, ACM Trans. Math. Software 26 (2000) 363."""
+    """The accepted values of `(1 + c x)^3` for normal `x`: G. Marsaglia, W. W. Tsang, ACM Trans. Math. Software 26 (2000)
+    363."""
     dtype = d.dtype
     zero, one, two = (lift_as(v, dtype) for v in (0, 1, 2))
 
@@ -291,7 +292,7 @@ def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = float, m: int | N
     """Orthogonal matrices, uniform: the factor Q of normal ones, with the signs of R's diagonal (Mezzadri 2007).
 
     Args:
-        n, m: rows and columns; where they differ, what there are fewer of is orthonormal.
+        n, m: rows and columns; the fewer of the two are orthonormal.
         shape: the dims in front.
     """
     from ..linalg import factors as linalg_factors

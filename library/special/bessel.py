@@ -165,7 +165,7 @@ def _far(size: Tracer, order: int) -> Tracer:
 
 def _first_kind(x: Tracer, order: int) -> Tracer:
     size = build("abs", x)
-    limit = 1e15 if x.dtype == np.float64 else 1e7  # the phase of what is beyond is not known
+    limit = 1e15 if x.dtype == np.float64 else 1e7  # the phase of larger arguments is not known
     near = build("min", size, full_like_tracer(x, 8))
     t = near * near * (1 / 32) - 1.0
     inside = chebyshev(t, _J0_NEAR) if order == 0 else near * chebyshev(t, _J1_NEAR)
@@ -221,7 +221,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     total = full_like_tracer(z, 0)
     found: list[Tracer] = []
     for k in range(steps, -1, -1):  # `here` is of order k
-        # what has grown too large is scaled down, with all that it is compared with
+        # terms that have grown too large are scaled down, with all that they are compared with
         overflowing = compare("gt", build("abs", here), full_like_tracer(z, large))
         scale = select(overflowing, full_like_tracer(z, 1 / large), full_like_tracer(z, 1))
         above, here, total = above * scale, here * scale, total * scale

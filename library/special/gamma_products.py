@@ -40,7 +40,7 @@ def _both(x: Tracer, y: Tracer) -> Tracer:
 
 
 def _tail(x: Tracer) -> Tracer:
-    """What Stirling's formula leaves of `gammaln`."""
+    """The remainder of Stirling's formula for `gammaln`."""
     back = 1.0 / x
     return back * polynomial(back * back, STIRLING)
 
@@ -104,7 +104,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 
 def _sum(x: Tracer, y: Tracer) -> tuple[Tracer, Tracer]:
-    """The rounded sum and what rounding lost (Knuth)."""
+    """The rounded sum and its rounding error (Knuth)."""
     total = x + y
     part = total - x
     return total, (x - (total - part)) + (y - part)
@@ -166,7 +166,7 @@ def _fits(*xs: Tracer) -> Tracer:
 
 
 def _put_right(x: Tracer, lost: Tracer) -> Tracer:
-    """What `gamma(x)` is to be multiplied by where the argument is `x + lost`."""
+    """The factor of `gamma(x)` where the argument is `x + lost`."""
     exact = _is("eq", lost, 0)
     return 1.0 + select(exact, lost, lost * digamma(_where(build("not", exact), x, 1)))
 

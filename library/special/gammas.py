@@ -227,7 +227,7 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
 
 
 def bernoulli(n: int) -> Any:
-    """Bernoulli's numbers from 0 to `n`, as Python's exact fractions give them."""
+    """Bernoulli's numbers from 0 to `n`, by Python's exact fractions."""
     from fractions import Fraction
 
     numbers = [Fraction(1)]

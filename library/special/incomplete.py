@@ -1,7 +1,7 @@
 """lamina.special: incomplete gamma and beta functions, `expn` and hypergeometric functions, by series and continued fractions.
 
-These are loops over whole arrays, which end when all elements have converged. Slopes by arguments of integrals are their
-integrands; those by parameters are derivatives of the loops, forward, which go on until they have converged as well. Loops have
+These are loops over whole arrays, which end when all elements have converged. Derivatives by arguments of integrals are their
+integrands; those by parameters are forward derivatives of the loops, which run until they have converged as well. Loops have
 no gradient, so there are second derivatives in forward mode alone.
 """
 

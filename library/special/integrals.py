@@ -1,4 +1,4 @@
-"""lamina.special: integrals without a closed form, by Chebyshev's polynomials of the parts of them that are smooth.
+"""lamina.special: integrals without a closed form, by Chebyshev expansions of their smooth parts.
 
 Coefficients are those of polynomials through points of the parts, computed with 40 digits or more.
 """
@@ -18,7 +18,7 @@ __all__ = ["dawsn", "exp1", "expi", "fresnel", "sici", "spence"]
 
 
 def _between(x: Tracer, low: float, high: float) -> Tracer:
-    """A number where it is in a range, one of the range elsewhere: what a formula of the range is computed at."""
+    """A number where it is in a range, one of the range elsewhere: the argument for a formula of the range."""
     return build("min", build("max", x, full_like_tracer(x, low)), full_like_tracer(x, high))
 
 
@@ -280,7 +280,7 @@ _FRESNEL_G = (
 
 
 def _quarter_turns(x: Tracer) -> tuple[Tracer, Tracer]:
-    """`sin` and `cos` of `pi x^2 / 2`: the square is taken modulo 4 exactly before it is rounded."""
+    """`sin` and `cos` of `pi x^2 / 2`: the square is reduced modulo 4 exactly before it is rounded."""
     whole = build("rint", x)
     rest = x - whole
     # x^2 = whole^2 + 2 whole rest + rest^2; whole^2 modulo 4 is 0 or 1, and 2 whole rest is reduced by parts

@@ -1,4 +1,4 @@
-"""lamina.special: combinations, elliptic integrals, functions of complex numbers, and formulas of what the others have."""
+"""lamina.special: combinations, elliptic integrals, functions of complex numbers, and formulas of the other functions."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _loggamma(z: Any) -> Any:
     left = z.real < 0
     up = z.imag >= 0
     folded = lnp.where(up, z, lnp.conj(z))
-    # log(sin(pi z)) without what overflows: a function that is analytic above the real axis, as the result is
+    # log(sin(pi z)) without overflow: a function that is analytic above the real axis, as the result is
     wave = lnp.expm1(2j * math.pi * (folded - lnp.rint(folded.real)))
     sine = -1j * math.pi * folded + lnp.log(-wave) + complex(-math.log(2), math.pi / 2)
     whole = _loggamma_right(lnp.where(left, 1.0 - folded, folded))
@@ -246,7 +246,7 @@ def _loggamma(z: Any) -> Any:
 def loggamma(x: Any) -> Any:
     """The principal branch of the logarithm of the gamma function, of real and complex numbers.
 
-    Real numbers below 0 give NaN, where the result is complex. The error is up to 40 units in the last place of the
+    The result is NaN for real numbers below 0, where it would be complex. The error is up to 40 units in the last place of the
     result, or of 1 near its zeros at 1 and 2.
 
     >>> import lamina as lm

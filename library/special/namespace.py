@@ -262,7 +262,7 @@ def erfcinv(y: Any, /) -> Any:
 
 _NODES = 24
 _WIDTH = 8.3
-"""Where the integrand of Owen's T, a normal density in `h t`, has become less than 1e-15 of what it is at 0."""
+"""Where the integrand of Owen's T, a normal density in `h t`, has become less than 1e-15 of its value at 0."""
 
 
 def _owens_t_value(h: Tracer, a: Tracer) -> Tracer:
@@ -303,7 +303,7 @@ _owens_t = with_slopes(
 def owens_t(h: Any, a: Any, /) -> Any:
     """Owen's T: of two independent normal numbers, the probability of `X > h` and `0 < Y < a X`.
 
-    By Gauss and Legendre's rule of 24 points over what of the integrand is not lost beside the rest; where `|a| > 1` from the
+    By Gauss and Legendre's rule of 24 points over the part of the integrand that matters; where `|a| > 1` from the
     function at `1 / a` (Owen 1956).
     """
     return _owens_t(*floats(h, a))

@@ -1,4 +1,4 @@
-"""What special functions are made of: operands that are floats, polynomials."""
+"""Building blocks of special functions: operands that are floats, polynomials."""
 
 from __future__ import annotations
 
