@@ -107,8 +107,9 @@ def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Programs
 
 
+@pytest.mark.parametrize("compilers", [("cc", "c++"), ("clang", "clang++")], ids=["cc", "clang"])
 @pytest.mark.parametrize("level", ["v2", "v3", "v4", "multi"])
-def test_programs_in_c_and_cpp(net: Path, level: str):
+def test_programs_in_c_and_cpp(net: Path, level: str, compilers: tuple[str, str]):
     """Three forms of one object; where the processor lacks the instructions, the entry says so."""
     options = ["--multi-isa"] if level == "multi" else [f"--target=x86-64-{level}"]
     if level == "multi" and get().architecture != "x86_64":
@@ -119,10 +120,12 @@ def test_programs_in_c_and_cpp(net: Path, level: str):
     if get().architecture != "x86_64":
         pytest.skip("compiles for x86-64")
     text = MAIN.replace("HEADER", f"{level}.h")
-    flags = ["-fopenmp"] if level == "v3" else []
+    c, cpp = compilers
+    tool(c)
+    flags = [] if level != "v3" else ["-fopenmp=libgomp"] if c == "clang" else ["-fopenmp"]
     shared = compiled(net, f"{level}.so", *options) if level in ("v3", "multi") else library
     runs = level == "multi" or why_not_here(get(f"x86-64-{level}")) is None
-    for compiler, suffix, linked in ((("cc", *flags), ".c", library), (("c++", "-std=c++11", *flags), ".cpp", shared)):
+    for compiler, suffix, linked in (((c, *flags), ".c", library), ((cpp, "-std=c++11", *flags), ".cpp", shared)):
         program = built(net.parent, text, linked, compiler=compiler, suffix=suffix)
         said = output([program]).split("\n")
         if runs:
