@@ -17,7 +17,6 @@ from typing import Any
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
-from xdsl.utils.lexer import Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 _int = lru_cache(1 << 12)(IntAttr)
@@ -84,11 +83,9 @@ class Locations(Parser):
         return found
 
     def _parse_location(self) -> LocationAttr:
-        """As xDSL, but names may be defined later, and may have characters beyond ASCII, which are printed as escaped bytes."""
+        """As xDSL, but names may be defined later."""
         token = self._current_token
-        if token.kind == MLIRTokenKind.BYTES_LIT:
-            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
-        elif token.kind == MLIRTokenKind.HASH_IDENT and token.text not in self.attribute_aliases:
+        if token.kind == MLIRTokenKind.HASH_IDENT and token.text not in self.attribute_aliases:
             self._read_ahead(token)
         return super()._parse_location()
 

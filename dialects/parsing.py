@@ -33,8 +33,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from ..errors import is_interruption
 from . import literals, printing, text_versions
@@ -200,6 +200,13 @@ class LaminaParser(Messages, Locations):
             self._require_held(attribute.type, start)
         return attribute
 
+    def parse_optional_str_literal(self) -> str | None:
+        """As xDSL, but text beyond ASCII, which is printed as escaped bytes, is a string like any other."""
+        token = self._current_token
+        if token.kind == MLIRTokenKind.BYTES_LIT and _is_text(token.span):
+            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
+        return super().parse_optional_str_literal()
+
     def _require_held(self, type: Attribute, span: Span) -> None:
         """Refuse constants of types that xDSL knows no bytes of: it can neither print nor store them."""
         if isinstance(type, Float80Type | Float128Type):
@@ -355,6 +362,14 @@ class LaminaParser(Messages, Locations):
 
 class _Bits(Parser._TensorLiteralElement):
     """A hexadecimal literal: bits where a float is wanted, else an integer."""
+
+
+def _is_text(literal: Any) -> bool:
+    try:
+        StringLiteral.from_span(literal).bytes_contents.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def decode(data: bytes, name: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from lamina import pipeline
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import errors_in
 from lamina.dialects.parsing import parse_module
 from lamina.dialects.text_versions import ATTRIBUTE, VERSION
+from xdsl.dialects.builtin import StringAttr
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
 FIRST = """module attributes {{lamina.phase = "program"{version}}} {{
@@ -83,3 +87,12 @@ def test_a_location_named_behind_its_use_is_read_once() -> None:
         parse_module(make_context(), text + '#a = loc("x.py":1:2)\n')
     with pytest.raises(ParseError, match="undefined symbol alias '#a'"):
         parse_module(make_context(), "func.func @f() { return loc(#a) }\n#a = loc(fused[#a])\n")
+
+
+def test_names_beyond_ascii_come_back_from_generic_syntax() -> None:
+    module = parse_module(make_context(), 'module attributes {a.b = "é\\E2\\98\\83"} { func.func @"é☃"() { return } }')
+    stream = StringIO()
+    Printer(stream, print_generic_format=True).print_op(module)
+    again = parse_module(make_context(), stream.getvalue())
+    assert str(again) == str(module) and again.is_structurally_equivalent(module)
+    assert again.attributes["a.b"] == StringAttr("é☃")
