@@ -1,0 +1,46 @@
+"""The waist: what the tools load, and what the face offers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lamina import api
+
+ROOT = Path(__file__).parent.parent.parent
+ABOVE = ("api", "frontend", "library", "compat", "train")
+"""What stands on the pipeline. A person who runs `lamina-opt` loads none of it."""
+
+RUN = f"""
+import contextlib, io, sys
+from lamina.tools.lamina_opt import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main(sys.argv[1:])
+print([name for name in sys.modules if name.startswith({tuple(f"lamina.{room}" for room in ABOVE)!r})])
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--compile-to=llvmir", "examples/deployment/classifier.mlir"]],
+    ids=["version", "compilation"],
+)
+def test_lamina_opt_loads_nothing_above_the_pipeline(arguments: list[str]) -> None:
+    run = subprocess.run([sys.executable, "-c", RUN, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n", run.stderr
+
+
+def test_every_name_of_the_face_is_used() -> None:
+    """A name that no library needs is no part of the face."""
+    used = set[str]()
+    for room in ("library", "compat", "train"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module == "api":
+                    used |= {alias.name for alias in node.names}
+    offered = {name for name in {*vars(api), *api._LATER} if not name.startswith("_")}
+    assert offered - used == {"annotations", "import_module", "TYPE_CHECKING", "Any"}
+    assert all(getattr(api, name) is not None for name in used)
