@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,14 +178,36 @@ def _first_kind(x: Tracer, order: int) -> Tracer:
     return y * sign_factor(x) if order else y
 
 
-def _j1_slope(y: Tracer, x: Tracer) -> Tracer:
-    zero = compare("eq", x, full_like_tracer(x, 0))
-    ratio = _j1(x) / select(zero, full_like_tracer(x, 1), x)
-    return _j0(x) - select(zero, full_like_tracer(x, 0.5), ratio)
+_SERIES = 22
+"""Terms of the series of `J_k(x) / x^k`, up to x = k + 2."""
+
+
+def _over_power(x: Tracer, k: int) -> Tracer:
+    """`J_k(x) / x^k` for `k` of at least 1: an even function without a zero at 0."""
+    size = build("abs", x)
+    limit = 8 if k == 1 else k + 2
+    near = compare("lt", size, full_like_tracer(x, limit))
+    inner, outer = select(near, x, full_like_tracer(x, 0)), select(near, full_like_tracer(x, limit), x)
+    square = inner * inner
+    if k == 1:
+        inside = chebyshev(square * (1 / 32) - 1.0, _J1_NEAR)
+        return select(near, inside, _j1(outer) / outer)
+    terms = [(-0.25) ** m / (math.factorial(m) * math.factorial(m + k) * 2.0**k) for m in range(_SERIES)]
+    inside = functools.reduce(lambda y, c: y * square + c, reversed(terms[:-1]), full_like_tracer(x, terms[-1]))
+    before, here = _j0(outer), _j1(outer) / outer
+    for j in range(1, k):
+        before, here = here, (2.0 * j * here - before) / (outer * outer)
+    return select(near, inside, here)
+
+
+@functools.cache
+def _ratio(k: int) -> Callable[..., Tracer]:
+    """`J_k(x) / x^k`, whose slope is `-x J_{k+1}(x) / x^(k+1)`: derivatives of all orders, without a division by 0."""
+    return with_slopes(lambda x: _over_power(x, k), lambda y, x: -x * _ratio(k + 1)(x))
 
 
 _j0 = with_slopes(lambda x: _first_kind(x, 0), lambda y, x: -_j1(x))
-_j1 = with_slopes(lambda x: _first_kind(x, 1), _j1_slope)
+_j1 = with_slopes(lambda x: _first_kind(x, 1), lambda y, x: _j0(x) - _ratio(1)(x))
 
 
 @operation

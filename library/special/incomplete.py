@@ -2,11 +2,12 @@
 
 These are loops over whole arrays, which end when all elements have converged. Derivatives by arguments of integrals are their
 integrands; those by parameters are forward derivatives of the loops, which run until they have converged as well. Loops have
-no gradient, so there are second derivatives in forward mode alone.
+no gradient, so derivatives of such derivatives are computed in forward mode, too.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -187,15 +188,19 @@ def _lower_or_upper(part: int) -> Callable[[Tracer, Tracer], Tracer]:
 
 
 def _slope_of_loop(function: Callable[..., Tracer], k: int) -> Callable[..., Tracer]:
-    """The slope of a function by its operand `k`, of its loops."""
+    """The slope of a function by its operand `k`, in forward mode through its loops; and so are the slopes of that slope."""
 
-    def slope(y: Tracer, *operands: Tracer) -> Tracer:
+    def value(*operands: Tracer) -> Tracer:
         def along(v: Any) -> Any:
             return function(*operands[:k], v, *operands[k + 1 :])
 
         return lift(jvp(along, (operands[k],), (_full(operands[k], 1),))[1])
 
-    return slope
+    @functools.cache
+    def of(count: int) -> Callable[..., Tracer]:
+        return with_slopes(value, *(_slope_of_loop(value, j) for j in range(count)))
+
+    return lambda y, *operands: of(len(operands))(*operands)
 
 
 _lower, _upper = map(_lower_or_upper, (0, 1))

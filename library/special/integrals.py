@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...api import Tracer, build, compare, full_like_tracer, operation, select, with_slopes
-from ..numpy.math import sign_factor
+from ..numpy.math import sign_factor, sinc
 from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 
 __all__ = ["dawsn", "exp1", "expi", "fresnel", "sici", "spence"]
@@ -228,8 +228,11 @@ def _sici(at: Tracer) -> tuple[Tracer, Tracer]:
 
 
 def _sine_ratio(y: Tracer, x: Tracer) -> Tracer:
-    zero = compare("eq", x, _constant(x, 0))
-    return select(zero, _constant(x, 1), build("sin", x) / select(zero, _constant(x, 1), x))
+    """`sin(x) / x`; near 0 in a form whose derivatives do not cancel."""
+    near = compare("lt", x * sign_factor(x), _constant(x, 1))
+    return select(
+        near, sinc(select(near, x, _constant(x, 0)) * (1 / math.pi)), build("sin", x) / select(near, _constant(x, 1), x)
+    )
 
 
 _si = with_slopes(lambda x: _sici(x)[0], _sine_ratio)

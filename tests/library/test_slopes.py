@@ -148,6 +148,51 @@ def test_removable_singularities(
         np.testing.assert_allclose(got, want, rtol=1e-10 if order == 3 else 1e-12)
 
 
+EVEN: list[tuple[str, Callable[[Any], Any], Callable[[np.ndarray], list[np.ndarray]]]] = [
+    # derivatives of order 1 to 3, by their series
+    ("j0", special.j0, lambda x: [-x / 2 + x**3 / 16, -0.5 + 3 * x**2 / 16, 3 * x / 8 - 5 * x**3 / 96]),
+    ("j1", special.j1, lambda x: [0.5 - 3 * x**2 / 16, -3 * x / 8 + 5 * x**3 / 96, -0.375 + 5 * x**2 / 32]),
+    ("si", lambda x: special.sici(x)[0], lambda x: [1 - x**2 / 6, -x / 3 + x**3 / 30, -1 / 3 + x**2 / 10]),
+]
+
+
+@pytest.mark.parametrize(("function", "series"), [case[1:] for case in EVEN], ids=[case[0] for case in EVEN])
+def test_what_is_divided_by_its_argument(function: Callable[[Any], Any], series: Callable[[np.ndarray], list[np.ndarray]]):
+    steps = np.array([0.0, 1e-12, 1e-8, 1e-5, 1e-3])
+    x = np.concatenate([steps, -steps])
+    for order, want in enumerate(series(x), 1):
+        for got in slopes(function, x, order, compiled=order == 3):
+            np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.thorough(every=2)
+@pytest.mark.parametrize("x", [2.5, 7.9, 8.1, 30.0])
+def test_third_slopes_of_bessel_functions(x: float):
+    """By Bessel's equation and its derivative."""
+    j, dj, d2j, d3j = special.j1(x), *(slopes(special.j1, np.array([x]), k, compiled=False)[0][0] for k in (1, 2, 3))
+    np.testing.assert_allclose(x * x * d2j + x * dj + (x * x - 1) * j, 0, atol=1e-13 * x * x)
+    np.testing.assert_allclose(x * x * d3j + 3 * x * d2j + x * x * dj + 2 * x * j, 0, atol=1e-12 * x * x)
+
+
+LOOPS: dict[str, Callable[[Any], Any]] = {
+    "gammainc": lambda x: special.gammainc(1.5, x),
+    "betainc": lambda x: special.betainc(1.5, 2.0, x),
+    "hyp1f1": lambda x: special.hyp1f1(1.5, 2.25, x),
+    "hyp1f1 by a": lambda a: special.hyp1f1(a, 2.25, 0.3),
+    "hyp2f1": lambda x: special.hyp2f1(0.5, 1.5, 2.25, x),
+}
+
+
+@pytest.mark.thorough(every=3)
+@pytest.mark.parametrize("name", LOOPS)
+def test_second_slopes_of_loops(name: str):
+    function, x, step = LOOPS[name], 0.3, 1e-4
+    slope = lm.grad(function)
+    want = (slope(x + step) - slope(x - step)) / (2 * step)
+    for second in (lm.grad(slope), lm.grad(lambda v: lm.jvp(function, (v,), (1.0,))[1])):
+        np.testing.assert_allclose(second(x), want, rtol=1e-6)
+
+
 def test_the_inverse_of_box_cox_by_its_power() -> None:
     # of exp(y - p y^2 / 2 + p^2 y^3 / 3 - ...) at p = 0
     y, e = 0.5, math.exp(0.5)
