@@ -124,7 +124,8 @@ lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
 
-types: $(VENV)/.dev  ## basedpyright on the package
+types: $(VENV)/.dev  ## basedpyright on the package; editors find `lamina` in tests, too
+	@mkdir -p .venv/types && ln -sfn ../.. .venv/types/lamina
 	$(BIN)/basedpyright --level error
 
 docs: $(VENV)/.docs  ## build the site: pages, tutorials, and the reference of ops and passes from their classes (build/site)

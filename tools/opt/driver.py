@@ -164,8 +164,9 @@ class Driver:
 
         from ...dialects.recovery import syntax_errors
 
-        is_of_input = isinstance(error, ParseError) and error.span.input.content == text
-        return syntax_errors(self.ctx, text, self.name, error) if is_of_input else [error]
+        if isinstance(error, ParseError) and error.span.input.content == text:
+            return syntax_errors(self.ctx, text, self.name, error)
+        return [error]
 
     def transform(self, module: ModuleOp) -> str | bytes:
         """Run the passes, then the pipeline to the phase that `--compile-to` names; what to print."""
