@@ -26,6 +26,7 @@ from .bisection import Application, bisect
 from .comparison import brief
 from .native import Native
 from .reduction import op_count, reduced
+from .schedule_steps import ScheduleStep, faulty_step
 from .validate import NATIVE, ValidationError, validate_each
 
 SECONDS = 60.0
@@ -62,14 +63,14 @@ class Reproducer:
         module: as it is there.
         fault: that it shows.
         passes: that it takes.
-        application: of a rule, where one decides.
+        application: of a rule, or the step of the default schedule, where one decides.
     """
 
     path: Path
     module: ModuleOp
     fault: Fault
     passes: Sequence[str]
-    application: Application | None = None
+    application: Application | ScheduleStep | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -157,7 +158,7 @@ def reproduce(
     steps = _fewest(steps, lambda some: shows(module, some))
     small = reduced(module, lambda m: shows(m, steps), seconds)
     steps = _fewest(steps, lambda some: shows(small, some))
-    application = bisect(lambda: shows(small, steps))
+    application = faulty_step(small, steps, seed) or bisect(lambda: shows(small, steps))
     final = find_fault(small, steps, seed, native=native) or fault
     names = [_text(step) for step in steps]
     found = Reproducer(_path(small, path), small, final, names, application)
@@ -212,7 +213,9 @@ def _path(module: ModuleOp | str, path: str | Path | None) -> Path:
 
 def _written(found: Reproducer, seed: int, native: bool) -> str:
     """The text of the file: how to run it again, what it says, on which machine, and the module."""
-    rule = [f"rule: {found.application}; stop after it: {found.application.option}"] if found.application else []
+    decides = found.application
+    rule = [f"rule: {decides}; stop after it: {decides.option}"] if isinstance(decides, Application) else []
+    rule += [f"{decides}"] if isinstance(decides, ScheduleStep) else []
     more = [f"target: {target_of(found.module)}", *rule]
     return f"{_header(found.fault, found.passes, seed, native, more)}\n{found.module!s}\n"
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from lamina import pipeline
 from lamina.debugging.bisection import bisect
 from lamina.debugging.reduction import op_count, reduced
 from lamina.debugging.reproduce import find_fault, reproduce
+from lamina.debugging.schedule_steps import ScheduleStep, faulty_step
 from lamina.dialects.context import make_context
 from lamina.dialects.graph import rules
 from lamina.dialects.parsing import parse_module
+from lamina.lowering.schedule.vectorize import Vectorize
 
 CHAIN = 8
 
@@ -123,3 +127,36 @@ def test_the_tool_leaves_a_file_of_a_mismatch(
     assert "// error: pass 'graph-simplify' changed the meaning of @main" in file.read_text()
     assert main([str(source), "-p", "graph-simplify", "--bisect"]) == 0
     assert "application 1 of 1 of rule 'sub_of_neg'" in capsys.readouterr().out
+
+
+def test_a_wrong_step_of_the_default_schedule_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`loop-vectorize` forgets an operand of a sum, in one of two kernels."""
+    right = Vectorize.rewrite
+
+    def wrong(self: Vectorize, kernel: Any) -> tuple[str, ...]:
+        made = right(self, kernel)
+        if kernel.sym_name.data == "add":
+            for addition in [op for op in kernel.walk() if op.name == "arith.addf"][:1]:
+                addition.results[0].replace_all_uses_with(addition.operands[0])
+        return made
+
+    monkeypatch.setattr(Vectorize, "rewrite", wrong)
+    module = parse_module(
+        make_context(),
+        """func.func @main(%x: tensor<64x40xf32>, %y: tensor<64x40xf32>) -> (tensor<64x40xf32>, tensor<64xf32>) {
+          %z = graph.add %x, %y : tensor<64x40xf32>
+          %w = graph.reduce add %z over [1] : tensor<64x40xf32> -> tensor<64xf32>
+          return %z, %w : tensor<64x40xf32>, tensor<64xf32>
+        }""",
+    )
+    fault = find_fault(module, native=False)
+    assert fault is not None and fault.step == "loop-auto"
+    steps = [step.make() for step in pipeline.steps_to(module.clone(), "program")]
+    found = faulty_step(module, steps)
+    assert found is not None and found.text.startswith("loop-vectorize{") and "kernel=add" in found.text
+    assert 1 <= found.number <= found.of and "loop-vectorize" in found.fault.message
+    written = reproduce(module, passes=steps, path=tmp_path / "fault.mlir", tell=lambda _: None)
+    assert written is not None and isinstance(written.application, ScheduleStep)
+    assert re.search(r"step \d of \d of the default schedule: loop-vectorize\{", written.path.read_text())
+    monkeypatch.undo()
+    assert faulty_step(module, steps) is None

@@ -109,10 +109,22 @@ def _bisected(module: ModuleOp, passes: Sequence[Any] | None, seed: int) -> str:
     fault = find_fault(module, passes, seed)
     if fault is None:
         raise LaminaError("--bisect: validation of the pipeline finds no fault on this input")
+    if fault.step == "loop-auto":
+        from ...debugging.schedule_steps import faulty_step
+
+        step = faulty_step(module, _to_program(module) if passes is None else passes, seed)
+        if step is not None:
+            return f"{step.fault.message}\n{step}\n"
     found = bisect(lambda: fault.is_like(find_fault(module, passes, seed)))
     if found is None:
         return f"{fault.message}\nno single rule decides: the fault is in '{fault.step}' itself\n"
     return f"{fault.message}\n{found}; to stop right after it: {found.option}\n"
+
+
+def _to_program(module: ModuleOp) -> list[Any]:
+    from ... import pipeline
+
+    return [step.make() for step in pipeline.steps_to(module.clone(), "program")]
 
 
 def _reproduced(module: ModuleOp, passes: Sequence[Any] | None, options: Any) -> str:
