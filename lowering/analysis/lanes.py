@@ -27,8 +27,7 @@ def lane_stride(op: LoadOp | StoreOp, index: SSAValue) -> tuple[int, int] | None
 
 @lru_cache(maxsize=8192)
 def movement(map: AffineMap, steps: tuple[int | None, ...]) -> tuple[int, int] | None:
-    """(dim, elements) by which subscripts move where their indices grow by `steps` (None: unknown); (0, 0): invariant; None:
-    other."""
+    """The move of subscripts, as in `lane_stride`, where their indices grow by `steps`, of which None is unknown."""
     moves: list[tuple[int, int]] = []
     for dim, expr in enumerate(map.results):
         form = linear_form(expr, map.num_dims)

@@ -1,1 +1,1 @@
-"""loop IR to LLVM IR text."""
+"""Translation of loop IR to the text of LLVM IR."""

@@ -1,8 +1,8 @@
 """Program-level modules to LLVM IR text.
 
 Kernels that a function of the module launches become internal functions, others are entry points; host functions
-(`program.func`: inputs, results, temporaries, sizes, then the arena) are external. Pointer arguments are `noalias` but for the
-pairs of `in_place`, where result and operand may be one buffer.
+(`program.func`: inputs, results, temporaries, sizes, then the arena) are external. Pointer arguments are `noalias` except for
+the pairs of `in_place`, where result and operand may share a buffer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .emit_types import fail
 from .emit_types import llvm_type as shared_type
 
 PURE: dict[str, Pure] = {**emit_scalar.PURE, **emit_vector.PURE}
-"""From op name to the writer of an op that only computes."""
+"""From op name to the writer of a pure op."""
 
 EFFECTS: dict[str, Effect] = {
     **emit_scalar.EFFECTS,
@@ -46,7 +46,7 @@ EFFECTS: dict[str, Effect] = {
     **emit_host.EFFECTS,
     **emit_effects.EFFECTS,
 }
-"""From op name to the writer of an op whose place matters."""
+"""From op name to the writer of an op with effects or control flow."""
 
 
 def emit_module(
@@ -55,19 +55,18 @@ def emit_module(
     """The LLVM IR of a module of kernels, host functions and constants, for `codegen.compile_object`.
 
     About 5 us an op. With `callable_kernels` each kernel that no function launches gets an `@<kernel>.invoke(ptr slots)`:
-    docs/kernels.md, section 2. With `reports` each host function takes a place for its status as the last argument, where
-    others end the process if a kernel fails. With `debug_info` instructions say which source lines they come from
-    (`emit_debug.py`).
+    docs/kernels.md, section 2. With `reports` each host function takes a pointer to its status as the last argument, where
+    others end the process if a kernel fails. With `debug_info` instructions carry their source lines (`emit_debug.py`).
 
     Raises:
-        CompileError: An op has no translation, named with its place.
+        CompileError: an op has no translation; names it and its source location.
     """
     writer = ModuleWriter(module, target, callable_kernels=callable_kernels, reports=reports, debug_info=debug_info)
     return writer.rest()
 
 
 class ModuleWriter:
-    """Writes a module: all of it at once, or some kernels ahead of the rest. Each text is a module of its own."""
+    """Writes a module: all of it at once, or some kernels ahead of the rest. Each text is a complete module."""
 
     def __init__(
         self,
@@ -82,7 +81,7 @@ class ModuleWriter:
         symbols: dict[str, Operation] = {}
         self.launched: set[str] = set()
         self.called: set[str] = set()
-        """Host functions that stay functions: `loop.call` says so."""
+        """Host functions that are not inlined: `loop.call` names them."""
         for op in module.body.block.ops:
             name: Any = op.properties.get("sym_name")
             if name is not None:
@@ -97,12 +96,12 @@ class ModuleWriter:
         self.waiting: dict[Operation, str] = {}
         """Kernels that were written ahead of the rest, and are in no text yet."""
         self.declared: dict[Operation, str] = {}
-        """Those that are in a text already."""
+        """Kernels that are in a text already."""
         self.outlined = 0
-        """How many of the functions made of loops are in a text already."""
+        """The number of outlined functions that are in a text already."""
 
     def write_ahead(self, kernel: KernelOp) -> None:
-        """Write a kernel that stays as it is, if its name alone connects it with the rest of the module."""
+        """Write a kernel that is final, if only its name connects it with the rest of the module."""
         is_apart = not holds(kernel, memref.GetGlobalOp) and not _is_inlined(kernel)
         if kernel.sym_name.data in self.launched and is_apart:
             with about(kernel):
@@ -110,11 +109,11 @@ class ModuleWriter:
 
     @property
     def waiting_lines(self) -> int:
-        """How long the text is that `taken` would return."""
+        """The length of the text that `taken` would return, in characters."""
         return sum(text.count("\n") for text in (*self.waiting.values(), *self.shared.outlined[self.outlined :]))
 
     def taken(self) -> str:
-        """The text of the kernels that wait, which the other texts know by their names."""
+        """The text of the waiting kernels, which the other texts refer to by name."""
         definitions = [text.replace(" internal ", " ", 1) for text in self.waiting.values()]
         for kernel, text in zip(self.waiting, definitions, strict=True):
             self.declared[kernel] = "declare" + text.partition(" {\n")[0].removeprefix("define")
@@ -122,7 +121,7 @@ class ModuleWriter:
         return self._text(definitions)
 
     def rest(self) -> str:
-        """The text of all that is in no other yet."""
+        """The text of everything that is in no other text yet."""
         self.shared.numbers = {op: number for number, op in enumerate(effects_of(self.module))}
         definitions: list[str] = []
         for op in self.module.body.block.ops:
@@ -140,7 +139,7 @@ class ModuleWriter:
         return f"{text}\n\n{rest}" if table is None else f"{text}\n\n{rest}{table.text()}"
 
     def _top_level(self, op: Operation) -> list[str]:
-        """The definitions that an op of the module becomes."""
+        """The definitions of an op of the module."""
         shared = self.shared
         if isinstance(op, memref.GlobalOp):
             return [global_text(op)]
@@ -229,7 +228,7 @@ def _invoke(shared: ModuleEmitter, op: KernelOp) -> str:
 def _host(shared: ModuleEmitter, op: program.FuncOp, *, is_called: bool) -> str:
     e = FunctionEmitter(shared)
     header = _header(e, op, op.body.block, "", aliased_arguments(op))
-    if _is_inlined(op) and not is_called:  # a private function may be what is asked for by name: it stays
+    if _is_inlined(op) and not is_called:  # a private function may be requested by name: it stays
         header += " alwaysinline"
     if op.arena is not None:
         e.arena = e.values[op.arena]
@@ -237,11 +236,11 @@ def _host(shared: ModuleEmitter, op: program.FuncOp, *, is_called: bool) -> str:
 
 
 INLINED_OPS = 40
-"""How many ops a function has at most to stand where it is called: a body of a loop over scalars takes less than its call."""
+"""Most ops of an inlined function: the body of a loop over scalars takes less time than its call."""
 
 
 def _is_inlined(op: KernelOp | program.FuncOp) -> bool:
-    """Whether a function is expanded where it is called: a kernel without loops, a host function that only others here call."""
+    """Whether a function is inlined: a kernel without loops, or a host function that only others here call."""
     ops = op.body.block.ops
     is_short = len(ops) <= INLINED_OPS and not any(inner.regions for inner in ops)
     if isinstance(op, KernelOp):

@@ -15,7 +15,7 @@ from .emit_types import fail
 
 
 def bound(e: FunctionEmitter, which: str, exprs: Sequence[AffineExpr], dims: Sequence[SSAValue], op: Operation) -> str:
-    """The least (`smin`) or greatest (`smax`) of some expressions."""
+    """The minimum (`smin`) or maximum (`smax`) of some expressions."""
     if len(exprs) == 1:
         return affine(e, exprs[0], dims, op)
     found = [affine(e, expr, dims, op) for expr in exprs]
@@ -107,7 +107,7 @@ def _fold(kind: AffineBinaryOpKind, x: int, y: int, op: Operation) -> int:
 def gather_terms(
     e: FunctionEmitter, form: tuple[Sequence[int], int], dims: Sequence[SSAValue], op: Operation
 ) -> tuple[dict[str, int], int]:
-    """A linear form over values: coefficients by operand text, numbers folded into the constant."""
+    """A linear form over values: coefficients by operand text, constants folded."""
     coefficients, constant = form
     terms: dict[str, int] = {}
     for c, dim in zip(coefficients, dims, strict=True):

@@ -1,8 +1,8 @@
-"""The part of several nested loops that a thread runs, of chunks numbered through all of them.
+"""The part of several nested loops that a thread runs, in chunks numbered through all of them.
 
 Chunk `c` of a region of loops with `n0, n1, n2` iterations (`analysis/placement.py`) is iteration `c floordiv (n1 * n2)` of the
-first loop, `(c floordiv n2) mod n1` of the second, `c mod n2` of the third. A thread gets a range of them, and its nest is the
-one that was there with other bounds:
+first loop, `(c floordiv n2) mod n1` of the second, `c mod n2` of the third. A thread gets a range of chunks, and its nest is
+the original one with other bounds:
 
     for parallel %i = 0 to n0              for %i = begin floordiv n1 to end ceildiv n1
       ...                                    ...
@@ -24,7 +24,7 @@ from .emit_core import FunctionEmitter
 
 @dataclass(frozen=True)
 class Share:
-    """Of a region the chunks from the first to before the last, whose numbers are values of a function."""
+    """A half-open range of the chunks of a region, whose ends are values of a function."""
 
     region: Region
     begin: str
@@ -44,7 +44,7 @@ def iterations_of_first(e: FunctionEmitter, region: Region) -> tuple[str, str]:
 
 
 def bounds_of_share(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> tuple[str, str]:
-    """The bounds of an inner loop of a region, here, for the thread that this function runs in."""
+    """The bounds of an inner loop of a region at the insertion point, for the thread that runs this function."""
     share, b, step = e.divided[op], e.b, op.step.value.data
     loops, trips = share.region.loops, share.region.inner_trips
     at = loops.index(op)
@@ -65,7 +65,7 @@ def bounds_of_share(e: FunctionEmitter, op: ForOp, lower: str, upper: str) -> tu
 
 
 def _iteration(e: FunctionEmitter, loop: Operation) -> str:
-    """Which iteration of a loop around this place runs."""
+    """The current iteration of a loop around the insertion point."""
     assert isinstance(loop, ForOp)
     b, bounds = e.b, loop.lower.data.results
     lower = max(expr.eval([], []) for expr in bounds)

@@ -1,4 +1,4 @@
-"""Columns that threads share: which ones a thread gets, so that no cache line belongs to two of them.
+"""Columns that threads share: the range of each thread, chosen so that no cache line belongs to two of them.
 
     loop.for parallel %do = 0 to %D step 32 threads(interchange, align) {
       loop.for seq %e = 0 to %E {
@@ -6,15 +6,15 @@
           ... %out[%row, %do + %di] ...
 
 Arrays rarely begin with a cache line: NumPy's large ones begin 16 bytes after one. Then two threads write into one line in each
-row, and also into the one where a row ends and the next begins, which go back and forth between caches. What such a loop does
-for a column depends on `%do + %di` alone, so its parts may begin anywhere: where the elements of columns begin lines.
+row, and also into the one where a row ends and the next begins, which go back and forth between caches. The results of such a
+loop in a column depend on `%do + %di` alone, so its parts may begin anywhere: where the elements of columns begin lines.
 
     columns of 64 f32, of which 12 come before the first line    | 0 .. 12 | 12 .. 28 | 28 .. 44 | 44 .. 60 | 60 ..
     threads                                                      | 2       | 1                   | 2
 
 The last thread has the first columns, too, since their line is that of the end of the row before. They are the last lanes of a
-part that begins before the row and ends with their line: a masked store takes lines from other threads also where all of its
-lanes are off. A thread that has all columns goes through rows as they lie.
+part that begins before the row and ends with their line: a masked store takes lines from other threads even where all of its
+lanes are off. A thread that has all columns visits rows in memory order.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .emit_core import FunctionEmitter
 
 
 def begin_before_row(columns: Columns, block: Block, part: SSAValue) -> None:
-    """Make a block for a part of a row one for a part that begins before it, at a negative `part`, and ends in its first line.
+    """Turn the block of a part of a row into one for a part that begins before it, at a negative `part`.
 
-    Only the lanes of that line from column 0 on are columns. Lanes of other lines are known to be off, so that nothing is
-    written for them; prefetches of other lines go.
+    The new part ends in the first line of the row. Only the lanes of that line from column 0 on are columns. Lanes of other
+    lines are known to be off, so that nothing is written for them; prefetches of other lines are removed.
     """
     unused = columns.size - 8 * LINE_BYTES // columns.bits
     for op in walk(block):
@@ -61,7 +61,7 @@ def begin_before_row(columns: Columns, block: Block, part: SSAValue) -> None:
 
 
 def share_of_columns(e: FunctionEmitter, columns: Columns, first: str, last: str) -> tuple[str, str, str, str]:
-    """What a thread gets instead of the columns from `first` to `last`, two ranges: (first, last, first, last).
+    """Two ranges for a thread that replace the columns from `first` to `last`: (first, last, first, last).
 
     The second one is either empty or a part that begins before the row.
     """
@@ -77,7 +77,7 @@ def share_of_columns(e: FunctionEmitter, columns: Columns, first: str, last: str
 
 
 def _first_of_line(e: FunctionEmitter, columns: Columns) -> str:
-    """The first column whose element begins a cache line; 0 where that differs from row to row."""
+    """The first column whose element begins a cache line; 0 where it differs from row to row."""
     b, buffer = e.b, e.buffer(columns.store.buffer, columns.store)
     line = 8 * LINE_BYTES // columns.bits
     if buffer.strides[columns.dim] != 1:

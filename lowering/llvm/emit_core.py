@@ -1,8 +1,8 @@
 """The state of one function while its body is written: values, types, nesting, hoisted code, addresses.
 
-The optimizer behind us has no loop-invariant code motion, so each value is written where it belongs at once. A *scope* is a
-loop body or a branch; the level of a value is the depth of the scope it depends on. A pure value of a lower level than the
-current one goes to the *slot* of the loop that need not repeat it: a list of lines that stands right before that loop.
+The optimizer that follows has no loop-invariant code motion, so each value is written directly at its final level. A *scope* is
+a loop body or a branch; the level of a value is the depth of the scope it depends on. A pure value of a lower level than the
+current one goes to the *slot* of the loop that need not repeat it: the lines of its preheader.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from .emit_transpose import Window
 from .emit_types import buffer_strides, fail, llvm_type, memory_type
 
 Effect = Callable[["FunctionEmitter", Any], None]
-"""Writes an op whose place matters: loops, accesses."""
+"""Writes an op with effects or control flow: loops, accesses."""
 Pure = Callable[["FunctionEmitter", Any, list[str], Ty], str]
-"""Writes an op that only computes: receives operands and the type of the result, returns the result."""
+"""Writes a pure op: takes operands and the type of the result, returns the result."""
 
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory as an access sees it: where element 0 is, how far apart elements are."""
+    """Memory as an access sees it: the address of element 0, and strides."""
 
     pointer: str
     elem: Ty
     """The type of an element in memory: i8 for i1."""
     strides: tuple[int | str, ...]
-    """In elements; what is known only at run time is the name of a value."""
+    """Strides in elements; one known only at run time is the name of a value."""
     read_only: bool = False
     register: bool = False
-    """Whether the optimizer should keep it in registers: no access may hide what it touches."""
+    """Whether the optimizer should keep it in registers: subscripts of all accesses must be constant."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """A loop body or a branch being written."""
+    """A loop body or a branch during emission."""
 
     slot: list[str]
-    """Lines right before the loop or the conditional."""
+    """The lines of the preheader, or before the conditional."""
     certain: bool
     """Whether the body runs at least once when its surroundings run: a loop of known positive trip count."""
     branch: bool
     entered: list[str] | None = None
-    """Lines right before the first iteration of a loop that may not run: behind the test that it does."""
+    """The lines before the first iteration of a loop that may not run: after its guard."""
     addresses: dict[Any, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class ModuleEmitter:
-    """What the functions of one module share."""
+    """State that the functions of one module share."""
 
     text: Module
     target: Target
@@ -65,28 +65,28 @@ class ModuleEmitter:
     pure: dict[str, Pure]
     symbols: dict[str, Operation]
     numbers: dict[Operation, int] = field(default_factory=dict)
-    """Of the effects of host functions, by which the process knows them."""
+    """The numbers of the effects of host functions, by which the process identifies them."""
     outlined: list[str] = field(default_factory=list)
-    """Functions made of the bodies of parallel loops."""
+    """Outlined bodies of loops, as functions."""
     needs: dict[Operation, Any] = field(default_factory=dict)
-    """What kernels need besides their arguments (`emit_needs.Needs`)."""
+    """The hidden arguments of kernels (`emit_needs.Needs`)."""
     types: dict[Attribute, Ty] = field(default_factory=dict)
     by_identity: dict[int, tuple[Attribute, Ty]] = field(default_factory=dict)
     table: LineTable | None = None
-    """Where the source lines of instructions are kept, if they are asked for."""
+    """The source lines of instructions, if requested."""
     reports: bool = False
-    """Whether every host function takes a place for its status, as those with effects do."""
+    """Whether every host function takes a pointer to its status, as those with effects do."""
 
 
 START = "start"
-"""The block after `entry` in functions that take memory from the heap, which may fail."""
+"""The block after `entry` in functions that allocate on the heap, which may fail."""
 
 
 def opaque(b: Builder, index: str) -> str:
-    """The same i64, through an intrinsic that scalar evolution does not look through; it costs nothing.
+    """The same i64, through an intrinsic that scalar evolution does not see through; it costs nothing.
 
     Otherwise each address in a loop is an expression in the indices of all loops around it, and loop strength reduction tries
-    all ways to divide these among them, although each part is written in the loop that it depends on already.
+    all ways to divide these among them, although each part is already written in the loop that it depends on.
     """
     return f"call i64 {b.module.declare('llvm.expect.i64', 'i64', ('i64', 'i64'))}(i64 {index}, i64 0)"
 
@@ -102,7 +102,7 @@ class FunctionEmitter:
         self.buffers: dict[SSAValue, Buffer] = {}
         self.read_only: set[SSAValue] = set()
         self.aliased: set[str] = set()
-        """Pointers that may be equal to others."""
+        """Pointers that may alias others."""
         self.levels: dict[str, int] = {}
         self.not_negative: set[str] = set()
         self.fused: set[Operation] = set()
@@ -110,14 +110,14 @@ class FunctionEmitter:
         self.stored: set[Operation] = set()
         """Stores that were written together with the one before them."""
         self.windows: dict[SSAValue, Window] = {}
-        """The unrolled loops that are being written, by their index."""
+        """The current unrolled loops, by their index."""
         self.affordable: set[tuple[Operation, int]] = set()
-        """The loops that so many copies of are not too much code."""
+        """The loops for which so many copies are not too much code."""
         self.scratch: Mapping[Any, int] = {}
         self.shapes: dict[SSAValue, tuple[list[str], list[str] | None]] = {}
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""
         self.heap: list[str] = []
-        """Memory taken at the start of the function, to be given back at its end."""
+        """Heap memory allocated at the start of the function, to be freed at its end."""
         self.leaves = False
         self.starts_later = False
         self.on_threads = False
@@ -126,12 +126,12 @@ class FunctionEmitter:
         """The loops that are divided among threads with the one around them, each with the `Share` of this function."""
         self.status: str | None = None
         self.least_size = "0"
-        """Of the sizes of local arrays that run time knows, and 0: what is said where there is no memory for them."""
+        """The dynamic sizes of local arrays, and 0: reported where their allocation fails."""
         self.threads = "0"
         self.streams = False
-        """Whether stores go past the caches, which keep no order with others."""
+        """Whether there are non-temporal stores, which are not ordered with others."""
         self.small: dict[SSAValue, str] = {}
-        """Of buffers that are stored past the caches if they are large enough: an i64 that is not 0 where they are not."""
+        """For buffers with non-temporal stores if they are large enough: an i64 that is not 0 where they are not."""
         self.arena: str | None = None
         self.entry: list[str] = []
         self.slots: list[tuple[int, list[str]]] = [(0, self.entry)]
@@ -207,7 +207,7 @@ class FunctionEmitter:
         return x
 
     def define(self, value: SSAValue, x: str) -> None:
-        """Give a value computed at the current place its text."""
+        """Record the text of a value computed at the insertion point."""
         self.values[value] = x
         self.levels.setdefault(x, self.depth)
 
@@ -217,7 +217,7 @@ class FunctionEmitter:
         return fail(op, "uses a value before it is defined")
 
     def buffer(self, value: SSAValue, op: Operation) -> Buffer:
-        """The memory behind a memref."""
+        """The memory of a memref."""
         found = self.buffers.get(value)
         if found is None:
             pointer = self.values.get(value)
@@ -232,7 +232,7 @@ class FunctionEmitter:
     def strides(
         self, type: MemRefType, shape: tuple[list[str], list[str] | None] | None, op: Operation
     ) -> tuple[int | str, ...]:
-        """Distances in elements between neighbours along each dim; `shape` has what the type leaves open."""
+        """Strides in elements along each dim; `shape` has the sizes that the type leaves open."""
         if shape is None:
             return buffer_strides(type, op)
         sizes, given = shape
@@ -260,7 +260,7 @@ class FunctionEmitter:
         return result
 
     def is_small(self, buffer: SSAValue) -> str:
-        """An i64 that is not 0 where a buffer is known or seen to have too few bytes to go past the caches."""
+        """An i64 that is not 0 where a buffer has too few bytes for non-temporal stores, statically or at run time."""
         found = self.small.get(buffer)
         least = self.module.target.stream_bytes
         if found is None and not least:
@@ -284,7 +284,7 @@ class FunctionEmitter:
         return len(self.scopes) - 1
 
     def open_slot(self) -> list[str]:
-        """A place for hoisted lines, here."""
+        """A slot for hoisted lines at the insertion point."""
         slot: list[str] = []
         self.slots.append((len(self.b.lines), slot))
         return slot
@@ -299,7 +299,7 @@ class FunctionEmitter:
         self._depths()
 
     def doubt(self) -> None:
-        """What follows may not be reached although the loops around it are entered."""
+        """Note that code which follows may not be reached although the loops around it are entered."""
         for scope in self.scopes:
             scope.certain, scope.entered = False, None
         self._depths()
@@ -310,7 +310,7 @@ class FunctionEmitter:
         self.uncertain_depth = max((k for k, s in enumerate(scopes) if s.branch or not s.certain), default=0)
 
     def hoisted(self, level: int, write: Callable[[], str]) -> str:
-        """Write a pure value whose operands are of at most `level` where it need not repeat."""
+        """Write a pure value whose operands are of at most `level` where it is not repeated."""
         b = self.b
         if level < self.depth:
             lines, b.lines = b.lines, self.scopes[level + 1].slot
@@ -342,13 +342,13 @@ class FunctionEmitter:
         return x
 
     def alloca(self, ty: str, align: int) -> str:
-        """Stack memory, taken once at the start of the function."""
+        """Stack memory, allocated once at the start of the function."""
         x = self.b.name()
         self.entry.append(f"  {x} = alloca {ty}, align {align}")
         return x
 
     def take(self, size: str) -> str:
-        """Heap memory of so many bytes, taken once at the start of the function."""
+        """Heap memory of a number of bytes, allocated once at the start of the function."""
         b = self.b
         lines, b.lines = b.lines, self.entry
         allocate = b.module.declare("malloc", "ptr", ("i64",))
@@ -372,7 +372,7 @@ class FunctionEmitter:
         self.b.br("exit")
 
     def finish(self) -> str:
-        """End the function after its last op: free what was taken, return; the whole body as text."""
+        """End the function after its last op: free heap memory, return; the whole body as text."""
         b = self.b
         heap = list(self.heap)
         if heap:
@@ -398,7 +398,7 @@ class FunctionEmitter:
         return self.body()
 
     def body(self) -> str:
-        """The finished body, hoisted lines in their places."""
+        """The finished body, with hoisted lines in their slots."""
         lines, last = self.b.lines, 0
         parts: list[str] = []
         for position, slot in self.slots:

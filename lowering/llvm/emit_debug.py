@@ -1,8 +1,8 @@
-"""Line tables: which source line each instruction of the LLVM IR comes from.
+"""Line tables: the source line of each instruction of the LLVM IR.
 
 Debuggers, profilers (`perf annotate`) and the explorer read them. A function gets a `DISubprogram`, an instruction a
-`DILocation` in it: the position that the op which wrote it carries, the first one where several were fused. Instructions of no
-op (the entry of a function, the bookkeeping of parallel loops) belong to the line of their function. Values are not described:
+`DILocation` in it: the source location of the op that wrote it, the first one where several were fused. Instructions of no op
+(the entry of a function, the bookkeeping of parallel loops) belong to the line of their function. Values are not described:
 `emissionKind: LineTablesOnly`. The form is that of https://llvm.org/docs/SourceLevelDebugging.html.
 """
 
@@ -23,7 +23,7 @@ _VERSION = '!{i32 2, !"Debug Info Version", i32 3}'
 
 
 class LocatedBuilder(Builder):
-    """A builder whose instructions are marked with the position that was last given to `locate`."""
+    """A builder whose instructions are marked with the source location last given to `locate`."""
 
     def __init__(self, module: Module, table: LineTable):
         super().__init__(module)
@@ -31,7 +31,7 @@ class LocatedBuilder(Builder):
         self.mark = ""
 
     def locate(self, op: Operation) -> None:
-        """Let the instructions that follow belong to an op."""
+        """Attribute the instructions that follow to an op."""
         place = place_of_op(op)
         self.mark = "" if place is None else f", !dbg @{self.table.number(place)}"
 
@@ -56,7 +56,7 @@ class LocatedBuilder(Builder):
 
 
 class LineTable:
-    """The positions of one module, and the metadata that describes them."""
+    """The source locations of one module, and the metadata that describes them."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
@@ -65,7 +65,7 @@ class LineTable:
         self.known: dict[str, int] = {}
 
     def number(self, place: Place) -> int:
-        """The number that stands for a position in marks."""
+        """The number of a source location in marks."""
         found = self.numbers.get(place)
         if found is None:
             found = self.numbers[place] = len(self.places)
@@ -112,7 +112,7 @@ class LineTable:
         return f"{head} !dbg !{subprogram} {{\n" + "\n".join(lines)
 
     def text(self) -> str:
-        """The metadata, to stand at the end of the module; empty if no function has locations."""
+        """The metadata at the end of the module; empty if no function has locations."""
         if not self.nodes:
             return ""
         version, units = len(self.nodes), [k for k, node in enumerate(self.nodes) if "!DICompileUnit" in node]
@@ -132,7 +132,7 @@ class LineTable:
         )
 
     def _node(self, text: str) -> int:
-        """The number of a node; equal nodes are one, but for subprograms, whose text is unique by their names."""
+        """The number of a node; equal nodes are shared, except for subprograms, whose text is unique by their names."""
         found = self.known.get(text)
         if found is None:
             found = self.known[text] = len(self.nodes)
@@ -141,7 +141,7 @@ class LineTable:
 
 
 def _escaped(text: str) -> str:
-    """The characters of a string of LLVM IR: what is not printable ASCII, quotes and backslashes as `\\xx`."""
+    """The characters of a string of LLVM IR: non-printable characters, quotes and backslashes as `\\xx`."""
     return "".join(_bytes(text))
 
 

@@ -1,7 +1,7 @@
-"""Effects: calls of `lamina_callback` (`runtime/effects.py`), after each of which a host function goes on or ends.
+"""Effects: calls of `lamina_callback` (`runtime/effects.py`), after each of which a host function continues or ends.
 
-The function gets, in words of 8 bytes, the address and the sizes of each buffer. A condition of an assertion is read here, so
-that one that holds costs a load.
+The function gets, in words of 8 bytes, the address and the sizes of each buffer. The condition of an assertion is tested
+inline, so that one that holds costs a load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""f16 and bf16, which are only stored: their bits as i16, converted from and to f32 and f64.
+"""f16 and bf16 as storage formats: their bits as i16, converted from and to f32 and f64.
 
 Conversions to f32 are exact, those from f32 and f64 round once, to nearest, ties to even. Where the target has no instructions
 for f16, integer arithmetic does it (F. Giesen, "Half to float done quicker", 2012, and its inverse): LLVM would call functions
@@ -59,7 +59,7 @@ def truncate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
 def _to_odd(b: Builder, x: str, double: Ty) -> str:
     """f64 in f32, rounded to odd: toward zero, and the last bit is set where anything is lost; a NaN stays one.
 
-    Rounding that to nearest, to a type with at least two bits less, gives what one rounding of `x` gives.
+    Rounding that to nearest, to a type with at least two bits less, equals a single rounding of `x`.
     """
     single = double.with_elem("float")
     bits, words = single.int, double.int

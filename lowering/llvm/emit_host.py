@@ -33,7 +33,7 @@ _ESCAPES = {k: chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}"
 
 
 CALLED = frozenset({"malloc", "free", "memcpy", "memmove", "memset", "fma", "fmaf", "fmod", "fmodf", "lamina_parallel"})
-"""Functions that compiled code calls, or LLVM by itself: kernels of these names get others."""
+"""Functions that compiled code, or LLVM by itself, calls: kernels of these names are renamed."""
 
 
 def kernel_symbol(name: str) -> str:
@@ -42,7 +42,7 @@ def kernel_symbol(name: str) -> str:
 
 
 def takes_status(module: ModuleEmitter, function: Operation | None) -> bool:
-    """Whether a host function takes a place for its status as its last argument."""
+    """Whether a host function takes a pointer to its status as its last argument."""
     return module.reports or has_effects(function, module.symbols)
 
 
@@ -96,7 +96,7 @@ def _reinterpret(e: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
     """Pointers here are to element 0 of the view itself: the offset is added once."""
     result: Any = op.result.type
     if op.sizes and not op.offsets and list(op.static_offsets.get_values()) == [0]:
-        _shift(e, op, 0, I8)  # all of the buffer, without gaps: what verifies modules says so
+        _shift(e, op, 0, I8)  # all of the buffer, without gaps, as the verifier of modules ensures
         return
     if op.offsets or op.sizes or op.strides:
         raise fail(op, "needs static offsets, sizes and strides")
@@ -126,7 +126,7 @@ def _get_global(e: FunctionEmitter, op: memref.GetGlobalOp) -> None:
 
 
 def _contiguous(type: Any, op: Operation) -> int:
-    """Bytes of a buffer without gaps."""
+    """The size of a buffer without gaps, in bytes."""
     shape = type.get_shape()
     if DYNAMIC_INDEX in shape:
         raise fail(op, f"needs a static shape, got {type}")
@@ -162,7 +162,7 @@ def _copy(e: FunctionEmitter, op: memref.CopyOp) -> None:
         source, target = e.value(op.source, op), e.value(op.destination, op)
         align = memory_type(e.ty(type.element_type, op)).bits // 8
         end = ""
-        if source in e.aliased and target in e.aliased:  # one buffer may be given for both: nothing is to do then
+        if source in e.aliased and target in e.aliased:  # both may be one buffer: then there is nothing to copy
             apart, end = e.b.fresh_label("copy"), e.b.fresh_label("copied")
             e.b.cond_br(e.b.emit(f"icmp ne ptr {source}, {target}"), apart, end)
             e.b.label(apart)
@@ -199,7 +199,7 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
         e.b.store("0", status, I64, 8)
         arguments += ["i64 0", f"ptr {status}"]
     e.b.emit_void(f"call void {kernel_symbol(name)}({', '.join(arguments)})")
-    if status is not None:  # no memory for its local arrays: nobody to tell
+    if status is not None:  # no memory for its local arrays, and no status to report it
         failed, fine = e.b.fresh_label("failed"), e.b.fresh_label("fine")
         e.b.cond_br(e.b.icmp("eq", e.b.load(status, I64, 8), "0", I64), fine, failed)
         e.b.label(failed)
@@ -208,7 +208,7 @@ def _launch(e: FunctionEmitter, op: LaunchOp) -> None:
 
 
 class _Turns:
-    """The buffers of carried values: a call goes from one of two to the other, or stays where both are the same."""
+    """The buffers of carried values: a call goes from one of two to the other, or stays if both are the same."""
 
     def __init__(self, e: FunctionEmitter, carry: Sequence[SSAValue], spare: Sequence[SSAValue], op: Operation):
         self.e, self.op = e, op
@@ -216,7 +216,7 @@ class _Turns:
         self.buffers = [(e.value(x, op), e.value(y, op)) for x, y in zip(carry, spare, strict=True)]
 
     def pointers(self, odd: str) -> tuple[list[str], list[str]]:
-        """Where an iteration finds the values and where it leaves them, given whether its number is odd."""
+        """The buffers that an iteration reads and writes, given whether its number is odd."""
         one, other = zip(*(self._pair(odd, x, y) for x, y in self.buffers), strict=True) if self.buffers else ((), ())
         return list(one), list(other)
 
@@ -263,7 +263,7 @@ def _call_host(e: FunctionEmitter, op: HostCallOp, number: int, pointers: Sequen
 
 
 def _repeat(e: FunctionEmitter, op: RepeatOp) -> None:
-    """A loop around a call."""
+    """A loop that contains one call."""
     b = e.b
     _check_callees(e, op)
     if op.count is None:
@@ -298,7 +298,7 @@ def _odd(e: FunctionEmitter, n: str) -> str:
 
 
 def _repeat_while(e: FunctionEmitter, op: RepeatWhileOp) -> None:
-    """A loop around two calls, of which the first says whether there is a second."""
+    """A loop that contains two calls, the first of which decides whether the second runs."""
     b = e.b
     _check_callees(e, op)
     done = e.alloca("i64", 8)
@@ -349,7 +349,7 @@ def _call(e: FunctionEmitter, op: CallOp) -> None:
 
 
 def _bytes_of(e: FunctionEmitter, buffer: SSAValue, op: Operation, first: int = 0) -> str:
-    """The size of a buffer without gaps, or of what one index of its `first` dims selects."""
+    """The size of a buffer without gaps, or of the part that one index of its `first` dims selects."""
     if DYNAMIC_INDEX not in shape_of(buffer):
         _contiguous(buffer.type, op)
         return str(element_count(shape_of(buffer)[first:]) * numpy_dtype(element_of(buffer)).itemsize)

@@ -1,7 +1,7 @@
 """Integer division, shifts and powers, defined for all operands.
 
-Division by zero gives 0, the most negative number divided by -1 wraps, shifts by the width or more give what an infinitely wide
-number would; powers wrap, and a negative exponent gives the quotient toward zero, 0 for 0.
+Division by zero returns 0, the most negative number divided by -1 wraps, shifts by the width or more return what an infinitely
+wide number would; powers wrap, and a negative exponent returns the quotient toward zero, 0 for 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def is_number(x: str) -> bool:
 
 
 def _literal(y: str) -> int | None:
-    """The number an integer operand is, also when it is in every lane."""
+    """The constant value of an integer operand, also when every lane has it."""
     if y.startswith("splat (i"):
         y = y[y.rindex(" ") + 1 : -1]
     return int(y) if is_number(y) else None
@@ -29,7 +29,7 @@ def _is_harmless(y: str) -> bool:
 
 
 _REAL = {8: "float", 16: "float", 32: "double"}
-"""The floats that divide integers of so many bits."""
+"""The float types that divide integers of a number of bits."""
 
 
 def _divide(signed: bool) -> Pure:
@@ -50,7 +50,7 @@ def _remainder(signed: bool) -> Pure:
 
 
 def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
-    """Truncated quotient and remainder without branches; what is not used disappears in the optimizer."""
+    """Truncated quotient and remainder without branches; unused ones disappear in the optimizer."""
     zero, one, ones = const(0, ty), const(1, ty), const(-1, ty)
     div, rem = ("sdiv", "srem") if signed else ("udiv", "urem")
     if _is_harmless(y):

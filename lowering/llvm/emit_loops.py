@@ -1,7 +1,7 @@
 """`loop.for` and `loop.if`: structure to basic blocks.
 
-A loop is written in rotated form, test at the end; a guard in front stands only where the trip count is not known to be
-positive. `unroll` loops disappear here: their indices become numbers, which subscripts and index arithmetic fold.
+A loop is written in rotated form, test at the end; a guard in front is written only where the trip count is not known to be
+positive. `unroll` loops disappear here: their indices become constants, which subscripts and index arithmetic fold.
 
 A `reduce` loop combines in the order of its iterations, accumulator first: `acc = acc + contribution`. The contribution of
 `reduce<add>` that is a float product used nowhere else is added with one rounding (`fma`) where the target has that
@@ -89,9 +89,9 @@ def _numbers(op: ForOp) -> list[int]:
 
 
 def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, inits: list[str]) -> list[str]:
-    """An unrolled loop that may end early: all iterations at once when it does not, else each under a test of its own.
+    """An unrolled loop that may end early: all iterations at once when it does not, else each under a test.
 
-    The tile of a `min(16, N - j)` is nearly always full, and buffers in registers need indices that are numbers on both ways.
+    The tile of a `min(16, N - j)` is nearly always full, and buffers in registers need constant indices on both paths.
     """
     b, step = e.b, op.step.value.data
     trips = max(0, -(-(last - first) // step))
@@ -119,7 +119,7 @@ def _guarded(e: FunctionEmitter, op: ForOp, first: int, last: int, upper: str, i
 
 
 def _indexes_registers(op: ForOp) -> bool:
-    """Whether a loop's index selects elements of a register tile: it must be a number then."""
+    """Whether a loop's index selects elements of a register tile: it must be a constant then."""
     for inner in walk(op.body.block):
         buffer = getattr(inner, "buffer", None)
         if buffer is not None and op.index in inner.operands:
@@ -180,7 +180,7 @@ def while_loop(e: FunctionEmitter, op: WhileOp) -> None:
 def _iteration(
     e: FunctionEmitter, op: ForOp, index: str, carried: list[str], special: dict[int, Extreme] | None = None
 ) -> list[str]:
-    """Write the body once; the values carried on."""
+    """Write the body once; returns the carried values."""
     block = op.body.block
     e.values[block.args[0]] = index
     is_reduction = op.monoid is not None
@@ -240,7 +240,7 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
 
 
 def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
-    """The products that a `reduce<add>` adds without rounding them; they are not written on their own."""
+    """The products that a `reduce<add>` adds without rounding them; they are not written separately."""
     if op.monoid is None or op.monoid.data != "add":
         return []
     products: list[Operation] = []
@@ -280,7 +280,7 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
 
 
 def _ascends(op: ForOp, k: int) -> bool:
-    """Whether the positions that a reduction of pairs yields grow with its iterations, from one that is not above them."""
+    """Whether the positions of a reduction of pairs increase with its iterations, from one no higher than the first."""
     bounds, init = op.constant_bounds(), op.inits[k].owner
     if bounds is None or bounds[0] < 0 or not isinstance(init, arith.ConstantOp):
         return False
@@ -293,7 +293,7 @@ def _ascends(op: ForOp, k: int) -> bool:
 
 
 def _grows(value: SSAValue, op: ForOp) -> bool:
-    """Whether a value is the index of a loop, in any type that holds it, plus indices that are not negative."""
+    """Whether a value is the index of a loop, in any type that holds it, plus nonnegative indices."""
     if value is op.index:
         return True
     owner = value.owner
@@ -305,7 +305,7 @@ def _grows(value: SSAValue, op: ForOp) -> bool:
 
 
 def _most(value: SSAValue) -> int | None:
-    """The greatest that an index may be, if it is known and the index is never negative."""
+    """The greatest value of an index, if it is known and the index is never negative."""
     owner = value.owner
     if isinstance(owner, IndexCastOp | vector.BroadcastOp):
         return _most(owner.operands[0])

@@ -1,8 +1,8 @@
 """`loop.load`, `loop.store`, `loop.alloc`: affine subscripts to addresses, lanes to vector, gathered or masked accesses.
 
-An address is the buffer's pointer plus its index terms, outermost first, each partial sum written in the outermost place
-where it is known and kept for the accesses that follow. Loads from buffers that the kernel never stores to are hoisted as
-arithmetic is, over loops that certainly run, and to where a loop is entered that may not run.
+An address is the buffer's pointer plus its index terms, outermost first, each partial sum written at the outermost level where
+it is known and reused by the accesses that follow. Loads from buffers that the kernel never stores to are hoisted like
+arithmetic, over loops that certainly run, and to the entry of a loop that may not run.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from .emit_types import element_count, fail, memory_type
 
 @dataclass(frozen=True)
 class Plan:
-    """What an access needs to know, the same for every unrolled copy of it."""
+    """The properties of an access that all of its unrolled copies share."""
 
     buffer: Buffer
     indices: Sequence[SSAValue]
     mask: SSAValue | None
     forms: Sequence[tuple[Sequence[int], int] | None]
     linear: tuple[Sequence[int], int] | None
-    """The subscripts as one linear form in elements; None when one of them divides."""
+    """The subscripts as one linear form in elements; None when one of them contains a division."""
     lane_stride: int | str
-    """Elements from one lane to the next."""
+    """The stride between lanes, in elements."""
     ty: Ty
 
 
@@ -110,7 +110,7 @@ def _terms(e: FunctionEmitter, op: LoadOp | StoreOp | PrefetchOp, plan: Plan) ->
 
 
 def times(e: FunctionEmitter, x: str, y: str) -> str:
-    """The product of two values, written where both are known."""
+    """The product of two values, written at the level where both are known."""
     level = max(e.levels.get(x, 0), e.levels.get(y, 0))
     result = e.shared(level, ("mul", x, y), lambda: e.b.emit(f"mul nsw i64 {x}, {y}"))
     if x in e.not_negative and y in e.not_negative:
@@ -125,7 +125,7 @@ def _base(e: FunctionEmitter, buffer: Buffer, terms: dict[str, int], exact: bool
     rising = True
     for level, of_level in e.by_level(terms):
         total_level = max(level, total_level)
-        # partial sums of terms that are not negative stay inside the buffer
+        # partial sums of nonnegative terms stay inside the buffer
         rising = rising and all(c > 0 and x in e.not_negative for x, c in of_level)
         flags = " inbounds" if rising and exact else ""
         known = e.scopes[total_level].addresses.get((pointer, of_level, flags, elem))
@@ -194,7 +194,7 @@ def _column(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: s
 
 
 def _coefficient(plan: Plan, index: SSAValue) -> int:
-    """How many elements further the next iteration of an index reads."""
+    """The stride of a read in an index, in elements."""
     assert plan.linear is not None
     return sum(c for c, other in zip(plan.linear[0], plan.indices, strict=True) if other is index)
 
@@ -264,17 +264,17 @@ def _load(e: FunctionEmitter, plan: Plan, pointer: str, constant: int, mask: str
 
 
 def _register(e: FunctionEmitter, ty: Ty, elem: Ty) -> int:
-    """Elements of a vector that one register holds."""
+    """The number of elements of a vector that one register holds."""
     return math.gcd(ty.lanes, e.module.target.lanes(elem.bits))
 
 
 def _is_masked(plan: Plan) -> bool:
-    """Whether an access with a mask is one of neighbouring elements in memory."""
+    """Whether an access with a mask is one of contiguous elements in memory."""
     return plan.ty.lanes > 1 and plan.lane_stride in (1, -1) and not plan.buffer.register
 
 
 def _others_between(e: FunctionEmitter, op: StoreOp, plan: Plan, terms: Any, constant: int) -> list[StoreOp]:
-    """The stores after one of elements a few apart that fill the places between; none if they do not."""
+    """The stores after a strided one that fill the elements in between; none if they do not."""
     stride, others = plan.lane_stride, list[StoreOp]()
     if stride not in (2, 3, 4) or plan.mask is not None or plan.buffer.register:
         return []
@@ -344,15 +344,15 @@ def store(e: FunctionEmitter, op: StoreOp) -> None:
 
 
 def _is_aligned(ty: Ty) -> bool:
-    """Whether vectors one after the other begin and end with cache lines, or divide them."""
+    """Whether consecutive vectors begin and end with cache lines, or divide them."""
     size = ty.lanes * ty.bits // 8
     return size % LINE_BYTES == 0 or LINE_BYTES % size == 0
 
 
 def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: Ty, align: int) -> None:
-    """Store a vector past the caches if it begins with a cache line, or with a vector if these are shorter.
+    """Use a non-temporal store for a vector if it begins with a cache line, or with a vector if these are shorter.
 
-    A buffer whose size is known only now has to be large enough for that.
+    A buffer whose size is known only at run time has to be large enough for that.
     """
     b, whole = e.b, min(LINE_BYTES, memory.lanes * memory.bits // 8)
     rest = b.emit(f"and i64 {b.emit(f'ptrtoint ptr {address} to i64')}, {whole - 1}")
@@ -371,7 +371,7 @@ def _stream(e: FunctionEmitter, buffer: SSAValue, x: str, address: str, memory: 
 
 
 def _spare(e: FunctionEmitter, elem: Ty, zero: bool) -> str:
-    """Where masked-off lanes of strided accesses read a zero, or write to: no branches needed."""
+    """The memory that masked-off lanes of strided accesses read as zero, or write to: no branches needed."""
     key = ("spare", elem, zero)
     found = e.scopes[0].addresses.get(key)
     if found is None:
@@ -403,7 +403,7 @@ def _shape(e: FunctionEmitter, op: AllocOp, type: MemRefType) -> tuple[list[str]
 
 
 def _size(e: FunctionEmitter, value: SSAValue, op: AllocOp) -> str:
-    """A size as a number, a parameter, or what is computed from these at the start of the function, where memory is taken."""
+    """A size as a number, a parameter, or a value computed from these at the start of the function, before allocations."""
     x, owner = e.value(value, op), value.owner
     if x[:2] != "%v" or "." in x:  # not an instruction
         return x
@@ -417,11 +417,11 @@ def _size(e: FunctionEmitter, value: SSAValue, op: AllocOp) -> str:
 
 
 _SIZES = {f"arith.{op}" for op in "addi subi muli floordivsi ceildivsi divsi minsi maxsi index_cast".split()}
-"""What sizes are computed by."""
+"""The ops that compute sizes."""
 
 
 def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
-    """A pointer to the buffer: in the arena, on the stack or, taken at the start of the function, on the heap."""
+    """A pointer to the buffer: in the arena, on the stack or, allocated at the start of the function, on the heap."""
     if op in e.scratch and not e.on_threads:
         found = e.b.name()
         e.entry.append(f"  {found} = getelementptr inbounds i8, ptr %scratch, i64 {e.scratch[op]}")
@@ -446,9 +446,7 @@ def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
         for x in shape[0]:  # unsigned and saturating: none wraps to a small one, and a negative size is too much
             callee = e.b.module.declare("llvm.umul.fix.sat.i64", "i64", ("i64", "i64", "i32 immarg"))
             bytes_ = e.b.emit(f"call i64 {callee}(i64 {bytes_}, i64 {x}, i32 0)")
-            e.least_size = e.b.intrinsic(
-                "smin", I64, e.least_size, x
-            )  # taken for an unsigned number, a negative one is too much
+            e.least_size = e.b.intrinsic("smin", I64, e.least_size, x)  # as an unsigned number, a negative one is too much
         e.b.lines = lines
     return e.take(bytes_)
 

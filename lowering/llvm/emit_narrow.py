@@ -1,8 +1,8 @@
-"""Floats of 8 bits and integers of 4, which are only stored: a byte each, converted from and to f32, i8 and ui8.
+"""Storage formats of a byte each: floats of 8 bits and integers of 4, converted from and to f32, i8 and ui8.
 
-The formats of floats differ in the bits of the exponent, in its bias, and in what stands for infinities and NaN: as in IEEE 754
+The formats of floats differ in the bits of the exponent, in its bias, and in the codes of infinities and NaN: as in IEEE 754
 (f8E5M2), NaN alone as all ones (FN), or NaN alone as the bits of -0 (FNUZ). Conversions to f32 are exact; those from f32 round
-to nearest, ties to even, and what is too large becomes an infinity or, where there is none, NaN.
+to nearest, ties to even, and too large numbers become an infinity or, where there is none, NaN.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Format:
 
     Attributes:
         fraction: the bits of the fraction.
-        bias: of the exponent.
+        bias: the bias of the exponent.
         negative_zero: whether the bits of -0 are -0, and not NaN.
         has_infinity: whether there are infinities.
     """
@@ -85,7 +85,7 @@ def truncate(b: Builder, x: str, single: Ty, ty: Ty, format: Format) -> str:
 
 
 def extend_nibble(b: Builder, x: str, ty: Ty, signed: bool) -> str:
-    """A number of 4 bits as a byte, whatever the upper bits are: ml_dtypes leaves the sign out."""
+    """A number of 4 bits as a byte, whatever the upper bits are: ml_dtypes does not sign-extend."""
     if not signed:
         return truncate_nibble(b, x, ty)
     return b.binary("ashr", b.binary("shl", x, const(4, ty), ty), const(4, ty), ty)

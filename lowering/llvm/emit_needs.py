@@ -1,4 +1,4 @@
-"""What the function of a kernel needs besides its arguments: memory from the heap, a place for its status."""
+"""The hidden arguments of a kernel's function: scratch memory, the number of threads, a pointer to its status."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .emit_core import FunctionEmitter, ModuleEmitter
 
 @dataclass(frozen=True)
 class Needs:
-    """What a kernel takes of those that call it besides its arguments.
+    """The hidden arguments that a kernel takes from its callers.
 
     Attributes:
-        offsets: where its scratch buffers stand in the scratch memory of a launch.
-        scratch_bytes: how large that is.
-        status: whether it takes the number of threads and a place for its status.
+        offsets: the offsets of its scratch buffers in the scratch memory of a launch, in bytes.
+        scratch_bytes: the size of that memory, in bytes.
+        status: whether it takes the number of threads and a pointer to its status.
     """
 
     offsets: dict[AllocOp, int]
@@ -30,7 +30,7 @@ class Needs:
 
 
 def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
-    """What a kernel needs, found out once: each launch asks."""
+    """The needs of a kernel, computed once: each launch queries them."""
     found = module.needs.get(kernel)
     if found is None:
         found = module.needs[kernel] = Needs(*scratch_layout(kernel), reports_status(kernel))
@@ -38,7 +38,7 @@ def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
 
 
 def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
-    """Whether a function may take memory from the heap for local buffers in an op."""
+    """Whether a function may allocate local buffers of an op on the heap."""
     for op in ops_in(root, AllocOp):
         if op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
             if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
@@ -47,10 +47,10 @@ def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
 
 
 def reports_status(op: KernelOp) -> bool:
-    """Whether a kernel takes the number of threads and a place for its status: it may fail or run on threads.
+    """Whether a kernel takes the number of threads and a pointer to its status: it may fail or run on threads.
 
-    How a kernel is called does not depend on what a machine measured (`wake`): it takes a number of threads for any loop that
-    would be worth them on some machine.
+    The calling convention of a kernel does not depend on machine measurements (`wake`): it takes a number of threads for any
+    loop that would be worth them on some machine.
     """
     for inner in walk(op):
         if isinstance(inner, CheckOp):

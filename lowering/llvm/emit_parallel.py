@@ -2,8 +2,8 @@
 
     @lamina_parallel(ptr body, ptr data, i64 count, i64 work, i64 threads)
 
-`data` holds the values that the body uses from around it. The function that takes them apart calls another one, whose pointer
-arguments say `noalias` as those of the kernel do. Which thread runs an iteration does not change what it computes.
+`data` holds the values from outside that the body uses. The function that unpacks them calls another one, whose pointer
+arguments are `noalias` as those of the kernel are. Results do not depend on which thread runs an iteration.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from .emit_needs import uses_heap
 from .emit_types import fail
 
 _ONCE = 1 << 32
-"""Added to the number of threads: no more pieces than these (`ONCE` of runtime/threads.py)."""
+"""Added to the number of threads: limits the number of pieces to it (`ONCE` of runtime/threads.py)."""
 
 WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
 """Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
 
 
 def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAValue]) -> str:
-    """The work of one run of a block, one of `count`, as a value known before; what depends on the loop itself is guessed."""
+    """The work of one of `count` runs of a block, as a value known before; terms that depend on the loop are estimated."""
     fixed = 0.0
     parts: list[str] = []
     for op in block.ops:
@@ -69,8 +69,7 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
 
 
 def _share(e: FunctionEmitter, loop: ForOp, count: str) -> str:
-    """The trip count of a loop that runs from where to where is found out when it is reached, as over the elements of a row of
-    a sparse matrix: all `count` runs of it together go once through the dim of an argument that it moves along."""
+    """An estimated trip count for a loop with bounds from data: its `count` runs together cover a dim of an argument once."""
     kernel = kernel_of(loop)
     sizes = [
         size
@@ -117,14 +116,14 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
         b.store(x, data if k == 0 else b.gep(data, str(k), "i64"), ty, 8)
     callee = b.module.declare("lamina_parallel", "void", ("ptr", "ptr", "i64", "i64", "i64"))
     threads = e.threads
-    if op.interchange is not None:  # one piece a thread: each goes through all rows
+    if op.interchange is not None:  # one piece for each thread: each visits all rows
         threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
 
 
 def _stop_where_failed(e: FunctionEmitter) -> None:
-    """Leave the function if a call that it has just made says in the kernel's status that an iteration failed."""
+    """Leave the function if the preceding call has set the kernel's status to a failure."""
     b = e.b
     if e.status is not None:
         failed, fine = b.fresh_label("failed"), b.fresh_label("fine")
@@ -136,7 +135,7 @@ def _stop_where_failed(e: FunctionEmitter) -> None:
 
 
 def outlined(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: WriteLoop) -> None:
-    """Write a loop as a call of a function of its own, in the same thread."""
+    """Write a loop as a call of an outlined function, in the same thread."""
     count = _trips(e, lower, upper, op.step.value.data)
     name, fields = _outlined(e, Region((op,), (op.trip_count(),)), lower, write)
     arguments = ", ".join(["i64 0", f"i64 {count}", *(f"{ty} {x}" for ty, x in fields)])
@@ -145,9 +144,9 @@ def outlined(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
 
 
 def _outlined(e: FunctionEmitter, region: Region, lower: str, write: WriteLoop) -> tuple[str, list[tuple[Ty, str]]]:
-    """Make a function of a loop's body: its name, and the values that it needs."""
+    """Outline a loop's body: returns the function's name, and the values that it needs."""
     name = f"{e.name}.parallel{len(e.module.outlined)}"
-    e.module.outlined.append("")  # the place and the number are taken, also for loops inside
+    e.module.outlined.append("")  # reserves the number, also for loops inside
     place = len(e.module.outlined) - 1
     fields, text = _body(e, region, name, lower, write)
     e.module.outlined[place] = text
@@ -155,7 +154,7 @@ def _outlined(e: FunctionEmitter, region: Region, lower: str, write: WriteLoop) 
 
 
 def _layout(fields: list[tuple[Ty, str]]) -> tuple[list[int], int]:
-    """Where each field stands, in words of 8 bytes, and how many there are."""
+    """The offset of each field, in words of 8 bytes, and the total."""
     offsets: list[int] = []
     total = 0
     for ty, _ in fields:
@@ -165,7 +164,7 @@ def _layout(fields: list[tuple[Ty, str]]) -> tuple[list[int], int]:
 
 
 def _captured(op: ForOp) -> list[SSAValue]:
-    """The values that a loop's body uses from around it, in the order of their first use."""
+    """The values from outside that a loop's body uses, in the order of their first use."""
     inside = {op.index}
     found: dict[SSAValue, None] = {}
     for inner in walk(op.body.block):
@@ -179,7 +178,7 @@ def _captured(op: ForOp) -> list[SSAValue]:
 
 
 def _interchanged(op: ForOp, inside: ForOp, columns: Columns | None) -> Block:
-    """A parallel loop from one argument of a block to the other, inside of the loop that is all of it.
+    """A parallel loop between two arguments of a block, inside the loop that forms its whole body.
 
     With `columns` a second one follows, over a part that begins before the row, from the third argument to the fourth.
     """
@@ -198,7 +197,7 @@ def _interchanged(op: ForOp, inside: ForOp, columns: Columns | None) -> Block:
 
 
 def _parts(op: ForOp, inside: ForOp, *ends: SSAValue) -> tuple[ForOp, ForOp]:
-    """A copy of the loop that is all of a parallel one, with nothing in it, and a loop over parts that has its body."""
+    """A copy of the loop that forms the whole body of a parallel one, without ops, and a loop over parts that has its body."""
     body = Block(arg_types=[IndexType()])
     outer = inside.clone({op.index: body.args[0]})
     for moved in list(outer.body.block.ops):
@@ -211,9 +210,9 @@ def _parts(op: ForOp, inside: ForOp, *ends: SSAValue) -> tuple[ForOp, ForOp]:
 
 
 def _rows(e: FunctionEmitter, op: ForOp, inside: ForOp, first: str, last: str, write: WriteLoop) -> None:
-    """Write the share of a thread in rows that follow one another: a single part of each as it stands, several row by row.
+    """Write the share of a thread in consecutive rows: a single part of each unchanged, several parts row by row.
 
-    Parts begin with cache lines (`emit_columns.py`), if the loop says so, unless the thread has all of them.
+    Parts begin with cache lines (`emit_columns.py`) if the loop's attribute says so, unless the thread has all of them.
     """
     b, step = e.b, op.step.value.data
     slot = e.open_slot()

@@ -19,7 +19,7 @@ _BOOL = {"add": "or", "mul": "and", "max": "or", "min": "and", "and": "and", "or
 
 
 def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty, unsigned: bool = False) -> str:
-    """`acc` and then `x` by `add mul max min and or`, as NumPy reduces floats, integers and booleans."""
+    """`acc` combined with `x` by `add mul max min and or`, as NumPy reduces floats, integers and booleans."""
     if ty.elem == "i1":
         return b.binary(_BOOL[monoid], acc, x, ty)
     if monoid in ("max", "min"):
@@ -30,14 +30,14 @@ def combine(b: Builder, monoid: str, acc: str, x: str, ty: Ty, unsigned: bool = 
 
 
 class Extreme:
-    """A running maximum or minimum that passes over NaNs, and mask registers that say which lanes met none.
+    """A running maximum or minimum that passes over NaNs, and mask registers of the lanes that met none.
 
-    So a vector takes two instructions on AVX-512, where an extreme that keeps NaNs takes three. One comparison looks at two
-    vectors if the lanes are only `together` of interest.
+    A vector then takes two instructions on AVX-512, where an extreme that keeps NaNs takes three. One comparison serves two
+    vectors if only their lanes `together` matter.
 
     Attributes:
-        types: of the masks, which are carried beside the extreme.
-        ordered: the masks, first as the loop finds them in an iteration, after `combine` as it leaves them.
+        types: the types of the masks, which are carried beside the extreme.
+        ordered: the masks: first those at the start of an iteration, after `combine` those at its end.
     """
 
     def __init__(self, b: Builder, monoid: str, ty: Ty, register: Ty, together: bool):
@@ -48,7 +48,7 @@ class Extreme:
         self.ordered = [b.name() for _ in self.types]
 
     def combine(self, acc: str, x: str) -> str:
-        """`acc` and then `x`."""
+        """`acc` combined with `x`."""
         b, parts = self.b, self._parts(x)
         compared = zip(parts[:: self.every], parts[self.every - 1 :: self.every], strict=True)
         self.ordered = [
@@ -58,7 +58,7 @@ class Extreme:
         return b.select(b.fcmp(self.better, x, acc, self.ty), x, acc, self.ty)
 
     def finish(self, acc: str, ordered: Sequence[str]) -> str:
-        """The extreme that has the NaNs."""
+        """The extreme, with the NaNs restored."""
         parts, nan = self._parts(acc), self.b.const(float("nan"), self.register)
         for k, mask in enumerate(ordered):
             parts[k * self.every] = self.b.select(mask, parts[k * self.every], nan, self.register)
@@ -69,7 +69,7 @@ class Extreme:
 
 
 def extremes(e: FunctionEmitter, op: ForOp) -> dict[int, Extreme]:
-    """The results of a reduction that are best computed so, by their numbers."""
+    """The results of a reduction that are best computed in this way, by their numbers."""
     target, found = e.module.target, dict[int, Extreme]()
     if op.monoid is None or op.monoid.data not in ("max", "min") or not target.has_avx512:
         return found
@@ -83,7 +83,7 @@ def extremes(e: FunctionEmitter, op: ForOp) -> dict[int, Extreme]:
 
 
 def _meets(value: SSAValue, monoid: str) -> bool:
-    """Whether all lanes of a vector end in one number."""
+    """Reduce all lanes of a vector to one number."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, ForOp) and user.monoid is not None and user.monoid.data == monoid:
@@ -108,8 +108,8 @@ def combine_pairs(
 ) -> tuple[str, str]:
     """(value, index) pairs by `argmax` or `argmin` as NumPy has them: the first NaN wins, else the first extreme.
 
-    "First" is the smaller index, so the answer does not depend on the order in which pairs are combined. With `later`, that of
-    x is known not to be smaller.
+    "First" is the smaller index, so the answer does not depend on the order in which pairs are combined. With `later`, the
+    index of x is known not to be smaller.
     """
     (a, at_a), (c, at_c) = acc, x
     above = monoid == "argmax"
@@ -134,7 +134,7 @@ def combine_pairs(
 
 
 def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
-    """Lane `l` with lane `l + lanes / 2`, and so on down to one."""
+    """Combine lane `l` with lane `l + lanes / 2`, and so on down to one."""
     b, monoid = e.b, op.monoid.data
     values = [e.value(v, op) for v in op.vectors]
     types = [e.ty(v.type, op) for v in op.vectors]
@@ -155,7 +155,7 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
 
 
 def _extreme_lane(b: Builder, monoid: str, x: str, ty: Ty) -> str:
-    """The extreme of all lanes, a NaN if there is one: that is asked beside, so that a step waits for one instruction."""
+    """The extreme of all lanes, a NaN if there is one: NaNs are tested separately, so that a step waits for one instruction."""
     better, nan = "ogt" if monoid == "max" else "olt", ""
     while ty.lanes > 1:
         half = ty.lanes // 2

@@ -1,7 +1,7 @@
 """`arith.remf`: the exact float remainder with the sign of the dividend, C's `fmod`.
 
-Small quotients take one division and one fused multiply-subtract, which is exact; the rest goes to a helper that subtracts
-shifted multiples on the bits, as long division on paper does.
+Small quotients take one division and one fused multiply-subtract, which is exact; other ones call a helper that subtracts
+shifted multiples on the bits, as in long division on paper.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def float_remainder(b: Builder, x: str, y: str, ty: Ty) -> str:
 
 
 def _finish(b: Builder, x: str, y: str, rest: str, small: str, ty: Ty) -> str:
-    """Undo a quotient that was rounded up to the next integer; `|x| < |y|` gives x; a zero has the sign of x."""
+    """Undo a quotient that was rounded up to the next integer; `|x| < |y|` returns x; a zero has the sign of x."""
     signs = b.xor(b.bitcast(rest, ty, ty.int), b.bitcast(x, ty, ty.int), ty.int)
     differ = b.icmp("slt", signs, const(0, ty.int), ty.int)
     wrong = b.and_(differ, b.fcmp("one", rest, const(0.0, ty), ty), ty.bool)
@@ -75,7 +75,7 @@ def _call(b: Builder, x: str, y: str, ty: Ty) -> str:
 
 
 def _long_division(b: Builder, name: str, ty: Ty) -> str:
-    """One quotient bit a step on the significands, at most as many steps as exponents lie apart."""
+    """One quotient bit a step on the significands, at most as many steps as the difference of the exponents."""
     word, bits = ty.int, MANTISSA_BITS[ty.elem]
     zero, one = const(0, word), const(1, word)
     hidden = const(1 << bits, word)
@@ -98,7 +98,7 @@ def _long_division(b: Builder, name: str, ty: Ty) -> str:
     b.label("divide")
 
     def unpack(value: str) -> tuple[str, str]:
-        """Significand with its top bit at `bits`, and the exponent that goes with it (below 1 for subnormals)."""
+        """Significand with its top bit at `bits`, and its exponent (below 1 for subnormals)."""
         exponent = b.lshr(value, const(bits, word), word)
         normal = b.icmp("ne", exponent, zero, word)
         fraction = b.and_(value, const((1 << bits) - 1, word), word)
@@ -131,7 +131,7 @@ def _long_division(b: Builder, name: str, ty: Ty) -> str:
     # normal: shift up to the hidden bit, which adds one to the exponent field
     field = b.shl(b.sub(exponent, one, word), const(bits, word), word)
     normal = b.add(b.shl(reduced, b.and_(shift, const(word.bits - 1, word), word), word), field, word)
-    # subnormal: the scale is that of exponent 1; what a subnormal divisor was shifted up by goes down again, exactly
+    # subnormal: the scale is that of exponent 1; the shift of a subnormal divisor is undone, exactly
     above = b.sub(exponent_y, one, word)
     up, down = b.intrinsic("smax", word, above, zero), b.intrinsic("smax", word, b.sub(zero, above, word), zero)
     subnormal = b.lshr(b.shl(reduced, b.intrinsic("umin", word, up, const(word.bits - 1, word)), word), down, word)

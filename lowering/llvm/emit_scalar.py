@@ -1,6 +1,6 @@
 """`arith` and `math` on scalars and vectors alike: a table from op name to a small function.
 
-Nothing here is undefined: floats out of range convert to the nearest integer and NaN to 0; `emit_integer` says the rest.
+Nothing here is undefined: floats out of range convert to the nearest integer and NaN to 0; for integers see `emit_integer`.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _float_limit(name: str) -> Pure:
 
 
 def float_limit(b: Builder, name: str, x: str, y: str, ty: Ty) -> str:
-    """`maximum` or `minimum`: a NaN wins; which of 0 and -0 is left open, as NumPy does (on x86 that is half of the work).
+    """`maximum` or `minimum`: a NaN wins; the choice between 0 and -0 is open, as in NumPy (on x86 that is half of the work).
 
     The answer depends on `y` only through one instruction: in a reduction `y` is the accumulator.
     """
@@ -170,7 +170,7 @@ def _saturate(name: str) -> Pure:
 
 
 def _limited(b: Builder, name: str, x: str, source: Ty, ty: Ty) -> str:
-    """Vectors of floats as integers; the intrinsic, which means the same, becomes code for one lane after the other."""
+    """Vectors of floats as integers; the equivalent intrinsic becomes code for one lane after the other."""
     signed = name == "fptosi"
     bits = ty.bits - signed
     limit, zero, most = const(2.0**bits, source), const(0.0, source), const((1 << bits) - 1, ty)
@@ -213,7 +213,7 @@ def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
 
 
 def _function(e: FunctionEmitter, op: Operation) -> None:
-    """A function of the math library; some end the current block, so it is written in place."""
+    """A function of the math library; some end the current block, so it is not hoisted."""
     name = op.name.partition(".")[2]
     function = FUNCTIONS.get(name)
     if function is None:

@@ -1,4 +1,4 @@
-"""Vectors of elements that lie a fixed number of elements apart: whole registers from and to memory, and shuffles of them."""
+"""Strided vectors: whole registers from and to memory, and shuffles of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .emit_masks import masked_load
 def every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) -> str:
     """Every other element from an address on; under a mask only elements whose lane is on are read, others are zero.
 
-    They are picked from two vectors, of which the second one begins with the last element of the first: so no element is read
-    behind the last one that is wanted.
+    They are selected from two vectors, of which the second one begins with the last element of the first: so no element after
+    the last selected one is read.
     """
     lanes, half = ty.lanes, ty.lanes // 2
     addresses = address, b.gep(address, str(lanes - 1), ty.scalar, "")
@@ -29,9 +29,9 @@ def every_other(b: Builder, address: str, mask: str | None, ty: Ty, align: int) 
 
 
 def few_apart(b: Builder, address: str, stride: int, ty: Ty, lanes: int) -> str:
-    """Elements `stride` apart, from an address on: those of each register, of `lanes`, out of `stride` registers side by side.
+    """Elements at distance `stride`, from an address on: those of each register, of `lanes`, from `stride` adjacent registers.
 
-    The last of these ends with the last element that is wanted, so that none is read behind it.
+    The last of these ends with the last selected element, so that no element after it is read.
     """
     part, parts = Ty(ty.elem, lanes), []
     begins = [*(k * lanes for k in range(stride - 1)), (lanes - 1) * (stride - 1)]
@@ -46,7 +46,7 @@ def few_apart(b: Builder, address: str, stride: int, ty: Ty, lanes: int) -> str:
 
 
 def store_in_turns(b: Builder, values: Sequence[str], address: str, ty: Ty, lanes: int) -> None:
-    """Vectors, element by element in turns, to whole registers of `lanes` that lie side by side."""
+    """Vectors, interleaved element by element, to adjacent whole registers of `lanes`."""
     count, part = len(values), Ty(ty.elem, lanes)
     for first in range(0, ty.lanes, lanes):
         pieces = [b.slice(x, first, lanes, ty) for x in values]
@@ -62,7 +62,7 @@ def store_in_turns(b: Builder, values: Sequence[str], address: str, ty: Ty, lane
 
 
 def reverse(b: Builder, x: str, ty: Ty) -> str:
-    """A vector backwards."""
+    """A vector in reverse order."""
     lanes = ", ".join([f"i32 {k}" for k in reversed(range(ty.lanes))])
     return b.emit(f"shufflevector {ty} {x}, {ty} poison, <{ty.lanes} x i32> <{lanes}>")
 

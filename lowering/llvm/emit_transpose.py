@@ -1,8 +1,8 @@
-"""Blocks of memory read across: rows as vectors, columns by shuffles.
+"""Blocks of memory that are read by columns: rows are loaded as vectors, and columns made by shuffles.
 
 A vector of one element from each of several rows takes a load and an insertion a lane. When an unrolled loop reads such vectors
-at neighbouring places, `loop.for unroll %k = 0 to 8` around `loop.load %x[%i, %k] along 0 : vector<8xf32>`, the rows are loaded
-as vectors instead and transposed in registers: 24 shuffles for 64 elements.
+at neighbouring subscripts, `loop.for unroll %k = 0 to 8` around `loop.load %x[%i, %k] along 0 : vector<8xf32>`, the rows are
+loaded as vectors instead and transposed in registers: 24 shuffles for 64 elements.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Window:
     first: int
     trips: int
     depth: int
-    """Of the scope, and the label of the block, in which the copies stand: what is elsewhere may not run in every copy."""
+    """The scope, and the label of the block, of the copies: code elsewhere may not run in every copy."""
     block: str
     columns: dict[Any, list[str]] = field(default_factory=dict)
-    """The vectors that have been read, by the place of the first one."""
+    """The vectors that have been read, by the subscripts of the first one."""
 
 
 def can_transpose(window: Window, ty: Ty) -> bool:
-    """Whether the vectors of a window are columns of blocks as wide as high."""
+    """Whether the vectors of a window are columns of square blocks."""
     return ty.lanes > 1 and ty.lanes & (ty.lanes - 1) == 0 and window.trips % ty.lanes == 0
 
 
@@ -39,9 +39,9 @@ def transposed(b: Builder, rows: Sequence[str], ty: Ty) -> list[str]:
     """The columns of as many rows as a row has lanes.
 
     First within every 128 bits, where an interleaving of two registers is one instruction everywhere, then these as a whole.
-    There AVX-512 has an instruction that takes any two parts of one register and then any two of another. Code generation
-    looks for better shuffles through all that are behind one: fences between the steps, which are no instructions, make it
-    take a quarter of the time.
+    There AVX-512 has an instruction that selects any two parts of one register and then any two of another. Code generation
+    searches for better shuffles through all operands of one: fences between the steps, which are no instructions, reduce its
+    time to a quarter.
     """
     part = min(ty.lanes, max(1, 128 // ty.scalar.bits))
     groups = [_interleaved(b, rows[k : k + part], part, ty) for k in range(0, ty.lanes, part)]
@@ -85,7 +85,7 @@ def _shuffle(b: Builder, x: str, y: str, lanes: Sequence[int], ty: Ty) -> str:
 
 
 def _fenced(b: Builder, x: str, ty: Ty) -> str:
-    """A value that is not seen to come from a shuffle; there is a fence for floats alone."""
+    """A value that hides that it comes from a shuffle; there is a fence for floats alone."""
     if ty.elem not in ("float", "double"):
         return x
     fence = b.module.declare(f"llvm.arithmetic.fence.{ty.mangled}", ty, (ty,))

@@ -22,7 +22,7 @@ from ...errors import CompileError, placed
 
 
 def fail(op: Operation, why: str) -> CompileError:
-    """The error of an op that cannot be emitted, with its place."""
+    """The error of an op that cannot be emitted, with its source location."""
     location: Any = op.location
     place = ""
     if isinstance(location, FileLineColLoc):
@@ -54,7 +54,7 @@ def llvm_type(type: Attribute, op: Operation) -> Ty:
 
 
 def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
-    """Distances in elements between neighbours along each dim, from the type alone: only the outermost size may be unknown."""
+    """Strides in elements along each dim, from the type alone: only the outermost size may be dynamic."""
     shape = type.get_shape()
     if isinstance(type.layout, NoneAttr):
         if DYNAMIC_INDEX in shape[1:]:
@@ -72,7 +72,7 @@ def buffer_strides(type: MemRefType, op: Operation) -> tuple[int, ...]:
 
 
 def memory_type(ty: Ty) -> Ty:
-    """How a value is kept in memory: i1 takes a byte."""
+    """The type of a value in memory: i1 takes a byte."""
     return ty.with_elem("i8") if ty.elem == "i1" else ty
 
 

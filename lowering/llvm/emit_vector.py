@@ -44,7 +44,7 @@ def _create_mask(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> st
         return vector_literal([lane < int(n) for lane in range(ty.lanes)], ty)
     if ty.lanes == 1:
         return b.icmp("sgt", n, "0", I64)
-    # compared as 32 bits, which is what vector units do well
+    # compared as 32 bits, which vector units do well
     held = b.intrinsic("smin", I64, b.intrinsic("smax", I64, n, "0"), str(ty.lanes))
     words = I32.with_lanes(ty.lanes)
     every = b.splat(b.cast("trunc", held, I64, I32), words)

@@ -1,4 +1,4 @@
-"""Sums of products of the parts of words, added to a sum: one instruction for a register where the target has it.
+"""Packed dot products, added to a sum: one instruction for a register where the target has it.
 
 `vpdpbusd` (AVX512_VNNI, AVX_VNNI) multiplies four unsigned bytes by signed ones, `vdpbf16ps` (AVX512_BF16) two bf16 numbers.
 Elsewhere each part is extracted, multiplied and added.
@@ -18,12 +18,12 @@ _WIDTHS = (512, 256, 128)
 
 
 def dot_words(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
-    """`scalar.dot_words`, to which nothing is added."""
+    """`scalar.dot_words`, without an accumulator."""
     return add_dot_words(e, op, const(0, ty), xs, ty)
 
 
 def add_dot_words(e: FunctionEmitter, op: Operation, acc: str, xs: list[str], ty: Ty) -> str:
-    """`acc` and the sums of `scalar.dot_words`."""
+    """`acc` plus the sums of `scalar.dot_words`."""
     assert isinstance(op, DotWordsOp)
     b, of, words = e.b, op.of.data, e.ty(op.lhs.type, op)
     register = min(e.module.target.lanes(32), ty.lanes)

@@ -1,4 +1,4 @@
-"""Loops rewritten so that each iteration computes several of the old ones on vectors: see `widen.py`."""
+"""Widening: loops rewritten so that each iteration computes several of the original ones on vectors (see `widen.py`)."""
 
 from .widen import is_lanewise, obstacle, sweep, widen
 

@@ -1,8 +1,7 @@
-"""The body of a loop copied for several iterations at once: what changes from iteration to iteration becomes a vector.
+"""The body of a loop copied for several iterations at once: values that differ between iterations become vectors.
 
-Values that do not change stay scalars until a vector meets them. Accesses move all lanes together where they are a fixed
-distance apart; else they are gathers and scatters. Lanes that are off (`Body.mask`) neither read nor write memory; what they
-compute is never used.
+Loop-invariant values stay scalars until they meet a vector. Accesses with a constant stride move all lanes together; other ones
+are gathers and scatters. Lanes that are off (`Body.mask`) neither read nor write memory; their values are never used.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ class Body:
     """Copies the body of `loop` into `block`, whose first argument is the index of lane 0.
 
     Args:
-        top: a block for what stands before the loop: constants, vectors of outer values.
-        mask: the lanes that are on; None: all. Where all are off, an iteration before had some, so that what lanes share is
+        top: a block for ops before the loop: constants, vectors of outer values.
+        mask: the lanes that are on; None: all. Where all are off, an iteration before had some, so that shared elements are
             accessed anyway.
 
     Attributes:
-        mask: the lanes that are on where ops are appended.
-        apart: whether that depends on bounds of loops, too: lanes that are off are then outside of the kernel's iterations.
+        mask: the lanes that are on at the insertion point.
+        apart: whether that depends on bounds of loops, too: lanes that are off are then outside the kernel's iterations.
     """
 
     def __init__(self, loop: ForOp, lanes: int, block: Block, top: Block, mask: SSAValue | None = None):
@@ -57,7 +56,7 @@ class Body:
         self._strides: dict[Operation, tuple[int, int] | None] = {}
 
     def copy(self, source: Block, target: Block) -> None:
-        """Append the ops of a block, but for its terminator, to another."""
+        """Append the ops of a block except its terminator to another."""
         for op in source.ops:
             kind = type(op)
             if kind is YieldOp:
@@ -73,7 +72,7 @@ class Body:
     # Values
 
     def add(self, new: Operation, old: Operation, target: Block) -> None:
-        """Append the copy of an op, whose results stand for those of the op."""
+        """Append the copy of an op, whose results replace those of the op."""
         new.location = old.location
         target.add_op(new)
         for a, b in zip(old.results, new.results, strict=False):
@@ -81,11 +80,11 @@ class Body:
             self.values[a] = b
 
     def scalar(self, value: SSAValue) -> SSAValue:
-        """The copy of a value that does not change, or that of a buffer; of the index, that of lane 0."""
+        """The copy of an invariant value or of a buffer; for the index, that of lane 0."""
         return self.values.get(value, value)
 
     def step(self, value: SSAValue) -> int | None:
-        """By how much an index is ahead of that of the lane before; None when lanes are not evenly apart."""
+        """The difference of an index between lanes; None when it is not constant."""
         if value not in self.varying:
             return 0
         if value not in self._steps:
@@ -114,7 +113,7 @@ class Body:
         return None
 
     def first(self, value: SSAValue, target: Block) -> SSAValue:
-        """An index in lane 0, for those that `step` knows."""
+        """An index in lane 0, for indices that `step` knows."""
         if value not in self.varying or value is self.loop.index:
             return self.scalar(value)
         known = self._first.get(value)
@@ -137,7 +136,7 @@ class Body:
         return vector_type(value.type, self.lanes) if value in self.varying else value.type
 
     def vector(self, value: SSAValue, target: Block) -> SSAValue:
-        """The vector of a value: itself when it changes from lane to lane, else the scalar in every lane."""
+        """The vector of a value: itself when it differs between lanes, else a broadcast of the scalar."""
         scalar = self.scalar(value)
         if value is self.loop.index:
             return self._of_index(scalar, target)
@@ -146,7 +145,7 @@ class Body:
         return self.spread(scalar, self.top if value not in self.values else target)
 
     def spread(self, scalar: SSAValue, target: Block) -> SSAValue:
-        """A scalar in every lane; what comes from outside of the loop is spread before it."""
+        """A broadcast of a scalar; a value from outside the loop is broadcast before it."""
         known = self.vectors.get(scalar)
         if known is not None and is_visible(known, target):
             return known
@@ -210,11 +209,11 @@ class Body:
         self.add(AllocOp.build_alloc(op.place.data, wide, [self.scalar(size) for size in op.sizes]), op, target)
 
     def is_same(self, op: LoadOp | StoreOp) -> bool:
-        """Whether all lanes access the same place of a buffer, or of their own copies of one."""
+        """Whether all lanes access the same element of a buffer, or of their own copies of one."""
         return self._stride(op) == (0, 0)
 
     def _stride(self, op: LoadOp | StoreOp) -> tuple[int, int] | None:
-        """(buffer dim, elements) from lane to lane; (0, 0): one place; None: anything else."""
+        """(buffer dim, elements) between lanes; (0, 0): the same element; None: anything else."""
         if op not in self._strides:
             self._strides[op] = self._find_stride(op)
         return self._strides[op]
@@ -224,7 +223,7 @@ class Body:
         return None if stride != (0, 0) and self.is_own(op.buffer) else stride
 
     def may_read(self, op: LoadOp) -> bool:
-        """Whether a load is inside its buffer in every lane, also where a condition turns that off."""
+        """Whether a load is inside its buffer in every lane, even where a condition turns the lane off."""
         if self.apart or self.is_own(op.buffer):
             return False
         if op not in self._inside:
@@ -232,7 +231,7 @@ class Body:
         return self._inside[op]
 
     def _mask(self, op: LoadOp | StoreOp) -> SSAValue | None:
-        # what lanes that are off all the time have in their own copies, nobody reads
+        # nobody reads the private copies of lanes that are always off
         if self.is_own(op.buffer) and self.mask is self.outer_mask and self.is_same(op):
             return None
         if self.mask is not self.outer_mask and isinstance(op, LoadOp) and self.may_read(op):
@@ -243,7 +242,7 @@ class Body:
         return [self.first(index, target) for index in op.indices]
 
     def _access(self, op: LoadOp | StoreOp, target: Block) -> tuple[AffineMap, list[SSAValue], int, int]:
-        """(subscripts, their indices, dim, elements) of a vector access."""
+        """The (subscripts, their indices, dim, elements) of a vector access."""
         map, indices = op.map.data, self._indices(op, target)
         if self.is_own(op.buffer):
             map = AffineMap(map.num_dims, 0, (*map.results, AffineConstantExpr(0)))
@@ -253,7 +252,7 @@ class Body:
         return map, indices, *stride
 
     def _subscripts(self, op: LoadOp | StoreOp, target: Block) -> list[SSAValue]:
-        """One subscript a dim, those that change as vectors."""
+        """One subscript for each dim, varying ones as vectors."""
         dims = [self.vector(v, target) if v in self.varying else self.scalar(v) for v in op.indices]
         arithmetic = self.index_arith(target)
         found = [arithmetic.value(expr, dims) for expr in op.map.data.results]
@@ -265,7 +264,7 @@ class Body:
             self.add(GatherOp.build_gather(buffer, self._subscripts(op, target), self.lanes, self._mask(op)), op, target)
         elif self.is_same(op) and not self.is_own(op.buffer):
             self.add(LoadOp.build_load(buffer, op.map.data, self._indices(op, target)), op, target)
-            if op.value in self.varying:  # of indices that change, what changes cancels
+            if op.value in self.varying:  # of varying indices, whose variation cancels
                 self.values[op.value] = self.spread(self.values[op.value], target)
         else:
             map, indices, along, step = self._access(op, target)
@@ -278,7 +277,7 @@ class Body:
         if shared and op.value not in self.varying:
             indices = self._indices(op, target)
             self.add(StoreOp.build_store(self.scalar(op.value), buffer, op.map.data, indices), op, target)
-        elif shared or stride is None:  # in the order of the lanes: of several that write one place the last one stays
+        elif shared or stride is None:  # in the order of the lanes: of several that write one element the last one stays
             value = self.vector(op.value, target)
             self.add(ScatterOp.build_scatter(value, buffer, self._subscripts(op, target), self.mask), op, target)
         else:
@@ -288,7 +287,7 @@ class Body:
             self.add(new, op, target)
 
     def _prefetch(self, op: PrefetchOp, target: Block) -> None:
-        """Of the elements that lanes ask for, that of lane 0; where it is computed from data, nothing."""
+        """The element that lane 0 accesses; None where its subscript is computed from data."""
         if all(self.step(index) is not None for index in op.indices):
             buffer = self.scalar(op.buffer)
             if not self.is_own(op.buffer):
@@ -296,7 +295,7 @@ class Body:
 
 
 def is_visible(value: SSAValue, target: Block) -> bool:
-    """Whether a value stands in a block or around it, or in a block that is not placed yet."""
+    """Whether a value is defined in a block or around it, or in a detached block."""
     home = value.owner if isinstance(value.owner, Block) else value.owner.parent
     block: Block | None = target
     while block is not None:

@@ -1,4 +1,4 @@
-"""Which iterations of a widened loop run on full vectors, and how the rest runs."""
+"""The iterations of a widened loop that run on full vectors, and the form of the remainder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Bound = tuple[AffineMap, Sequence[SSAValue]]
 Tail = Literal["masked", "scalar", "predicated"]
 
 _FEW = 8
-"""So many vectors may run with all lanes off rather than under a test."""
+"""Most vectors that run with all lanes off rather than under a test."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Part:
     """Some iterations of a loop.
 
     Attributes:
-        lanes: how many lanes compute: "all" of a vector, the first few (a number), as many as are left of the loop
-            ("left"), or no vector at all ("scalar").
+        lanes: the lanes that compute: "all" of a vector, the first few (a number), as many as the loop has left ("left"), or no
+            vector at all ("scalar").
     """
 
     lower: Bound
@@ -37,7 +37,7 @@ class Part:
 
 
 def bound_of(exprs: Sequence[AffineExpr], operands: Sequence[SSAValue]) -> Bound:
-    """A bound without the operands that it does not use."""
+    """A bound without its unused operands."""
     used = sorted({k for e in exprs for k in e.used_dims()})
     n = len(used)
     dims = [AffineExpr.dimension(used.index(k) if k in used else 0) for k in range(len(operands))]
@@ -68,13 +68,13 @@ class _Bounds:
         return bound_of(exprs, self.operands)
 
     def differences(self) -> list[tuple[tuple[int, ...], int] | None]:
-        """Upper minus lower bound, for each two of them, as linear forms where they are."""
+        """The upper minus the lower bound, for each pair of them, as linear forms where they are."""
         n = len(self.operands)
         return [linear_form(canonical(high + low * -1, n), n) for low in self.lower for high in self.upper]
 
 
 def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
-    """The loops that a loop becomes; what is known not to run is left out, but never everything."""
+    """The loops that replace a loop; loops known not to run are left out, but never all of them."""
     step = loop.step.value.data
     width, constant = step * lanes, loop.constant_bounds()
     if constant is not None and (constant[1] - constant[0]) % width == 0:
@@ -90,7 +90,7 @@ def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
         trips = max(0, -(-differences[0][1] // step))
         if trips % lanes == 0:
             return [Part(lower, bounds.bound(bounds.lower[0] + trips * step), "all")]
-    if tail == "predicated" or not single:  # where the rest starts is then no affine expression
+    if tail == "predicated" or not single:  # the start of the remainder is then no affine expression
         return [Part(lower, bounds.bound(*_full(loop, bounds, width)), "left")]
     (low,), (high,) = bounds.lower, bounds.upper
     if trips is not None:
@@ -105,9 +105,9 @@ def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
 
 
 def _full(loop: ForOp, bounds: _Bounds, width: int) -> Sequence[AffineExpr]:
-    """The upper bounds; one number alone when that is a few vectors: further ones are off, and such a loop can be unrolled.
+    """The upper bounds; a constant alone when it is a few vectors: further lanes are off, and such a loop can be unrolled.
 
-    What all lanes access together is accessed then even when none is on; so the loop must be known to run.
+    Elements shared by all lanes are then accessed even when none is on; so the loop must be known to run.
     """
     numbers = [e.value for e in bounds.upper if isinstance(e, AffineConstantExpr)]
     (low, *others) = bounds.lower
@@ -120,7 +120,7 @@ def _full(loop: ForOp, bounds: _Bounds, width: int) -> Sequence[AffineExpr]:
 
 
 def _at_least(loop: ForOp, least: int) -> bool:
-    """Whether the upper bound is so far above the lower one wherever the loop stands."""
+    """Whether the upper bound always exceeds the lower one by that much."""
     outer = Access(loop, loop.index, False, tuple(around(loop)))
     for low in loop.lower.data.results:
         for high in loop.upper.data.results:

@@ -1,11 +1,11 @@
-"""Loops, conditionals and checks in a widened body: lanes that take another way, or stop earlier, are off.
+"""Loops, conditionals and checks in a widened body: lanes that take another branch, or stop earlier, are off.
 
-* `loop.if` of a condition that lanes share stays; else both branches run, each under a mask, and results are selected.
+* `loop.if` of a uniform condition stays; else both branches run, each under a mask, and results are selected.
 * `loop.while` runs until the last lane stops; lanes that stopped keep their values.
-* `loop.for` whose bounds differ from lane to lane runs over all of their iterations with one index, or, where lanes start at
-  places that depend on data, by iteration number with an index for each.
+* `loop.for` whose bounds differ between lanes runs over all of their iterations with one index, or, where lanes start at values
+  that depend on data, by iteration number with an index for each.
 
-What must not run when no lane is on (accesses of one place for all lanes, loops) stands under a `loop.if` of any lane.
+Ops that must not run when no lane is on (accesses of one element for all lanes, loops) are inside a `loop.if` of any lane.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def copy_if(w: Body, op: IfOp, target: Block) -> None:
 
 
 def _branch(w: Body, block: Block, condition: SSAValue, target: Block) -> list[SSAValue]:
-    """Run a block in the lanes of a condition; what it yields, as vectors."""
+    """Run a block in the lanes of a condition; returns its yielded values, as vectors."""
     if not _has_effects(block):  # arithmetic is defined for all operands
         w.copy(block, target)
         return [w.vector(value, target) for value in yielded(block)]
@@ -83,7 +83,7 @@ def _branch(w: Body, block: Block, condition: SSAValue, target: Block) -> list[S
 
 
 def run_if_any(w: Body, block: Block, target: Block) -> list[SSAValue]:
-    """Run a block in the lanes that are on, which may be none; what it yields, as vectors."""
+    """Run a block in the lanes that are on, which may be none; returns its yielded values, as vectors."""
     if not _needs_a_lane(w, block):
         w.copy(block, target)
         return [w.vector(value, target) for value in yielded(block)]
@@ -107,7 +107,7 @@ def _has_effects(block: Block) -> bool:
 
 
 def _needs_a_lane(w: Body, block: Block) -> bool:
-    """Whether a block does something for all lanes at once that the kernel may do in none of them."""
+    """Whether a block has an effect for all lanes at once that the kernel may have in none of them."""
     for op in block.ops:
         match op:
             case LoadOp() if w.is_same(op) and not w.is_own(op.buffer) and not w.may_read(op):
@@ -127,7 +127,7 @@ def _needs_a_lane(w: Body, block: Block) -> bool:
 
 
 def copy_check(w: Body, op: CheckOp, target: Block) -> None:
-    """Of the lanes in which a check fails the first one is reported."""
+    """Report the first of the lanes in which a check fails."""
     if op.condition not in w.varying and op.value not in w.varying:
         w.add(op.clone(w.values), op, target)
         return
@@ -251,7 +251,7 @@ def _over_all(w: Body, op: ForOp, target: Block) -> None:
 
 
 def _by_number(w: Body, op: ForOp, target: Block) -> None:
-    """Iteration 0, 1, ... of all lanes together."""
+    """Iterations 0, 1, ... of all lanes together."""
     step, arithmetic = op.step.value.data, w.index_arith(target)
     ends: list[SSAValue] = []
     for which, map, operands in (("max", op.lower.data, op.lower_operands), ("min", op.upper.data, op.upper_operands)):

@@ -1,4 +1,4 @@
-"""Reductions on vectors: what partial results start from, what lanes that are off contribute, how lanes are combined."""
+"""Reductions on vectors: initial values of partial results, contributions of lanes that are off, combination of lanes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ...dialects.vocabulary import number_of
 
 
 def identity(monoid: str, position: int, element: Attribute) -> float | int:
-    """What a reduction starts from: of a (value, index) pair, the neutral value at index 0."""
+    """The initial value of a reduction: for a (value, index) pair, the neutral value at index 0."""
     if monoid in PAIR_MONOIDS:
         return 0 if position % 2 else identity_value(monoid.removeprefix("arg"), element)
     return identity_value(monoid, element)
 
 
 def nothing(monoid: str, position: int, element: Attribute) -> float | int:
-    """What a lane that is off contributes: it changes no result, not even the sign of a zero."""
+    """The contribution of a lane that is off: it changes no result, not even the sign of a zero."""
     if monoid == "add" and is_float(element):
         return -0.0
     if monoid in PAIR_MONOIDS and position % 2:  # of equal values that of the smallest index stays
@@ -34,7 +34,7 @@ def nothing(monoid: str, position: int, element: Attribute) -> float | int:
 
 
 def starts_neutral(loop: ForOp) -> bool:
-    """Whether a reduction starts from what changes nothing."""
+    """Whether a reduction starts from the neutral element."""
     assert loop.monoid is not None
     for k, init in enumerate(loop.inits):
         if (number := number_of(init)) is None:
@@ -48,10 +48,10 @@ def starts_neutral(loop: ForOp) -> bool:
 
 
 def partial(loop: ForOp, lanes: int, top: Block) -> list[SSAValue]:
-    """The vectors that partial results start from."""
+    """The initial vectors of partial results."""
     assert loop.monoid is not None
     builder, monoid = ScalarBuilder(top, loop.location), loop.monoid.data
-    if monoid in PAIR_MONOIDS and not starts_neutral(loop):  # a pair combined with itself stays
+    if monoid in PAIR_MONOIDS and not starts_neutral(loop):  # a pair combined with itself is unchanged
         types = [vector_type(init.type, lanes) for init in loop.inits]
         return [
             builder.insert(vector.BroadcastOp.create(operands=[init], result_types=[type]))
@@ -61,7 +61,7 @@ def partial(loop: ForOp, lanes: int, top: Block) -> list[SSAValue]:
 
 
 def combined(loop: ForOp, vectors: Sequence[SSAValue], block: Block) -> list[SSAValue]:
-    """The lanes of partial results combined, then with what the loop started from; the ops are appended to a block."""
+    """The lanes of partial results combined, then with the initial value; the ops are appended to a block."""
     assert loop.monoid is not None
     monoid, builder = loop.monoid.data, ScalarBuilder(block, loop.location)
     found: list[SSAValue] = []
@@ -83,7 +83,7 @@ def reduce_lanes(builder: ScalarBuilder, monoid: str, vectors: Sequence[SSAValue
 
 
 def contributions(values: Sequence[SSAValue], monoid: str, mask: SSAValue, block: Block, constants: Block) -> list[SSAValue]:
-    """Contributions that change nothing in the lanes that are off."""
+    """Neutral contributions in the lanes that are off."""
     builder, numbers, found = ScalarBuilder(block), ScalarBuilder(constants), []
     for k, value in enumerate(values):
         product = value.owner

@@ -1,8 +1,8 @@
-"""Masked accesses to `loop.alloc register` buffers: all of their lanes must lie in the buffer.
+"""Masked accesses to `loop.alloc register` buffers: all of their lanes must be in the buffer.
 
 A masked store to memory leaves the lanes that are off alone; to keep a tile in registers it is emitted as a store of all lanes,
-some with what was there. Where lanes that are off may leave the buffer, the buffer gets room for them; where that does not help
-(a condition that hides any subscript), the access becomes a gather or scatter, which touches one element at a time.
+some with their old elements. Where lanes that are off may leave the buffer, the buffer is enlarged for them; where that does
+not help (a condition that hides any subscript), the access becomes a gather or scatter, which touches one element at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..index_arith import IndexArith
 
 
 def make_room(loop: ForOp, mask: SSAValue | None) -> None:
-    """See to the masked accesses in a loop, placed in its kernel, whose own mask is `mask`."""
+    """Fix the masked accesses in a loop of a kernel, whose own mask is `mask`."""
     for op in ops_in(loop, LoadOp, StoreOp):
         if op.mask is None or not _is_register(op.buffer):
             continue
@@ -63,7 +63,7 @@ def _greatest(op: LoadOp | StoreOp) -> int | None:
 
 
 def _pad(op: LoadOp | StoreOp, last: int | None) -> None:
-    """Lanes that are off come after one that is on, which is inside."""
+    """Check that lanes that are off come after one that is on, which is in bounds."""
     type = op.buffer.type
     assert isinstance(type, MemRefType)
     shape = list(type.get_shape())

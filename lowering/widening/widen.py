@@ -1,4 +1,4 @@
-"""Loops rewritten so that each iteration computes several of the old ones on vectors.
+"""Loops rewritten so that each iteration computes several of the original ones on vectors.
 
     before                                         after, 8 lanes
     loop.for seq %i = 0 to %N {                  loop.for vector %i = 0 to (%N floordiv 8) * 8 step 8 {
@@ -11,7 +11,7 @@
                                                    %a = loop.load %x[%i_rest] mask %m ...
 
 A reduction keeps a vector of partial results, combined at the end in a fixed tree, so its order is a fact of the schedule and
-not of the machine. Whether iterations may run side by side is not asked here: see `schedule/vectorize.py`.
+not of the machine. Whether iterations may run in one vector is not decided here: see `schedule/vectorize.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COPIED = (LoadOp, StoreOp, AllocOp, PrefetchOp, CheckOp, IfOp, WhileOp, YieldOp
 
 
 def obstacle(loop: ForOp) -> str | None:
-    """What in a loop has no vector form, or None."""
+    """The op of a loop that has no vector form, or None."""
     varying = varying_values(loop)
     for op in walk(loop.body.block):
         if any([type(value._type) is VectorType for value in (*op._operands, *op.results)]):
@@ -59,12 +59,12 @@ def obstacle(loop: ForOp) -> str | None:
 
 
 def is_lanewise(op: Operation) -> bool:
-    """Whether an op on scalars means the same, lane by lane, on vectors."""
+    """Whether a scalar op means the same, lane by lane, on vectors."""
     return is_arithmetic(op) and not op.regions
 
 
 def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
-    """Replace a loop without obstacles; the loops it becomes: on full vectors, then the rest, as far as they are needed."""
+    """Replace a loop without obstacles; returns the loop on full vectors and the remainder loop, if needed."""
     block = loop.parent_block()
     assert block is not None
     top, after, loops, masks = Block(), Block(), list[ForOp](), list[SSAValue | None]()
@@ -104,7 +104,7 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
 
 
 def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue]) -> tuple[ForOp, SSAValue | None]:
-    """One vector loop, not placed yet, and its mask."""
+    """One detached vector loop, and its mask."""
     monoid = loop.monoid.data if loop.monoid is not None else None
     body = Block(arg_types=[_INDEX])
     body.args[0].name_hint = loop.index.name_hint
@@ -159,7 +159,7 @@ def _first_lanes(count: int, lanes: int) -> DenseIntOrFPElementsAttr:
 
 
 def sweep(block: Block) -> None:
-    """Remove arithmetic that nobody uses: scalars of what became vectors, vectors of what only indexes."""
+    """Remove unused arithmetic: scalars of values that became vectors, vectors of values that only index."""
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for inner in region.blocks:
@@ -170,7 +170,7 @@ def sweep(block: Block) -> None:
 
 
 def _continue(loop: ForOp, rest: Part, inits: Sequence[SSAValue]) -> None:
-    """Let a loop run only what is left, from what there is already."""
+    """Restrict a loop to the remaining iterations, from existing values."""
     (lower, low), (upper, high) = rest.lower, rest.upper
     loop.operands = [*low, *high, *inits]
     loop.properties.update(
@@ -179,7 +179,7 @@ def _continue(loop: ForOp, rest: Part, inits: Sequence[SSAValue]) -> None:
 
 
 def _place(top: Block, loop: ForOp) -> None:
-    """Move ops before the loop; constants go to the top of the kernel, equal ones are one."""
+    """Move ops before the loop; constants go to the top of the kernel, equal ones are merged."""
     block, home = loop.parent_block(), kernel_of(loop).body.block
     assert block is not None
     known: dict[Attribute, arith.ConstantOp] | None = None

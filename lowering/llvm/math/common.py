@@ -1,4 +1,4 @@
-"""What the families share: Horner's rule, bit-level helpers, selects on special values."""
+"""Helpers of all families: Horner's rule, bit manipulation, selects on special values."""
 
 from __future__ import annotations
 

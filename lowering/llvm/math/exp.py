@@ -90,13 +90,13 @@ def scaled(b: Builder, p: str, rounded: str, n: str, ty: Ty) -> str:
 
 
 def _has_scale(b: Builder, ty: Ty) -> bool:
-    """Whether a type is whole registers, of a number that is a power of two, on a target that scales them."""
+    """Whether a type fills a power-of-two number of registers, on a target that has the scaling instruction."""
     return b.module.has_avx512 and ty.lanes * ty.bits >= 128 and ty.lanes & (ty.lanes - 1) == 0
 
 
 def exp(b: Builder, x: str, ty: Ty) -> str:
     """e^x."""
-    # 0 is chosen, not computed: a result that underflows takes processors a hundred cycles, and exp(-inf) is common in masks
+    # 0 is selected, not computed: a result that underflows takes processors a hundred cycles, and exp(-inf) is common in masks
     zero, vanishes = b.const(0.0, ty), b.fcmp("olt", x, b.const(_LOW[ty.elem], ty), ty)
     x = at_most(b, x, _HIGH[ty.elem], ty)
     if not _has_scale(b, ty):  # whose masked lanes cost nothing
@@ -130,7 +130,7 @@ def expm1(b: Builder, x: str, ty: Ty) -> str:
 
 
 def expm1_slope(b: Builder, x: str, ty: Ty) -> str:
-    """e^x, and 0 below twice the least normal number: LLVM computes what it shares with `expm1` once."""
+    """e^x, and 0 below twice the least normal number: LLVM shares its computation with `expm1`."""
     scale, h, small = _expm1_parts(b, x, ty)
     half = b.fma(scale, small, b.fma(scale, h, scale, ty), ty)
     return replace_where(b, "olt", x, _LOW_EXPM1[ty.elem], 0.0, b.fadd(half, half, ty), ty)

@@ -39,7 +39,7 @@ _ATANH_F64 = (
 
 
 def split(b: Builder, x: str, ty: Ty) -> tuple[str, str, str]:
-    """The biased exponent of positive normal `x` as an integer, the same still in place, and the mantissa `m`."""
+    """The biased exponent of positive normal `x` as an integer, the same still in its bit position, and the mantissa `m`."""
     bits, it = MANTISSA_BITS[ty.elem], ty.int
     shifted = b.add(b.bitcast(x, ty, it), b.const(_ONE[ty.elem] - _SQRT_HALF[ty.elem], it), it)
     exponent = b.lshr(shifted, b.const(bits, it), it)
@@ -95,7 +95,7 @@ def log(b: Builder, x: str, ty: Ty) -> str:
 
 
 def log1p(b: Builder, x: str, ty: Ty) -> str:
-    """log(1 + x) without cancellation: what `u = 1 + x` loses (Knuth's two-sum) is scaled and added to `f`."""
+    """log(1 + x) without cancellation: the rounding error of `u = 1 + x` (Knuth's two-sum) is scaled and added to `f`."""
     bits, it = MANTISSA_BITS[ty.elem], ty.int
     one = b.const(1.0, ty)
     u = b.fadd(one, x, ty)

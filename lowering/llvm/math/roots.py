@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....codegen.text import Builder, Ty
 
 _LEAST = 2.0**-45
-"""Of larger roots no step of `_by_products` leaves the range of normal numbers."""
+"""The greatest argument for which no step of `_by_products` leaves the range of normal numbers."""
 
 
 def sqrt(b: Builder, x: str, ty: Ty) -> str:
@@ -19,18 +19,18 @@ def rsqrt(b: Builder, x: str, ty: Ty) -> str:
 
 
 def may_share(b: Builder, ty: Ty) -> bool:
-    """Whether `sqrt_shared` is there for a type: vectors of f32 of several registers, with AVX-512."""
+    """Whether `sqrt_shared` supports a type: vectors of f32 of several registers, with AVX-512."""
     return b.module.has_avx512 and ty.elem == "float" and ty.lanes >= 32 and ty.lanes & (ty.lanes - 1) == 0
 
 
 def sqrt_shared(b: Builder, x: str, ty: Ty) -> str:
-    """As `sqrt`, half of the lanes by multiplications: for loops that wait for the divider. Ends the current block.
+    """As `sqrt`, half of the lanes by multiplications: for loops bound by the divider. Ends the current block.
 
     For those, an estimate of `1 / sqrt(x)` of 14 bits, one step of Newton and Goldschmidt for `g = sqrt(x)` and
     `h = 1 / (2 sqrt(x))`, and `g + h (x - g^2)` with the remainder exact (Markstein, "IA-64 and elementary functions", ch. 9).
-    That this rounds correctly has been tried for all `x` in [1, 4), from starts anywhere within 2^-14 of the root. Where a lane
-    is 0, negative, tiny or not finite, the divider does it. All that one comparison sees: at zeros and infinities `x` times the
-    estimate is NaN.
+    That this rounds correctly has been tested for all `x` in [1, 4), from starts anywhere within 2^-14 of the root. Where a
+    lane is 0, negative, tiny or not finite, the divider is used. One comparison detects all of these: at zeros and infinities
+    `x` times the estimate is NaN.
     """
     half = ty.with_lanes(ty.lanes // 2)
     first, second = (b.slice(x, start, half.lanes, ty) for start in (0, half.lanes))

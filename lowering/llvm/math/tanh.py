@@ -1,12 +1,12 @@
 """tanh: an odd polynomial near zero, `1 - 2 / (exp(2 x) + 1)` beyond, chosen by a select. erf: one formula everywhere.
 
 sech2, the derivative of tanh, is `q (2 - q)` of the same `q = 2 / (exp(2 |x|) + 1)`: nothing cancels where tanh rounds to 1.
-Its first instructions are those of tanh, letter by letter, and LLVM computes them once where both are read.
+Its first instructions are textually those of tanh, and LLVM computes them once where both are used.
 
 The form of erf, `erfc(x) = exp(-x - x p(x))` with one polynomial up to where erf rounds to 1, follows N. Juffa's `erff` (public
-forum posts on CUDA's implementation, 2015-2020), who has it away from zero. It serves near zero, too, when what is computed is
-`1 - erfc(x)` without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)) + (1 - 2^n)`, and `n` is 0 there.
-(For tanh, `e / (e + 2)` of such a difference errs by 2.5 ulp.) The polynomials come from `tests/lowering/llvm/derive.py`.
+forum posts on CUDA's implementation, 2015-2020), who uses it away from zero. It serves near zero, too, when `1 - erfc(x)` is
+computed without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)) + (1 - 2^n)`, and `n` is 0 there. (For tanh,
+`e / (e + 2)` of such a difference errs by 2.5 ulp.) The polynomials come from `tests/lowering/llvm/derive.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TANH = {
     ),
 }
 _SECH2_VANISHES = {"float": 44.36142, "double": 354.8913564}
-"""From here on the square of the hyperbolic secant is no normal number."""
+"""From this argument on the square of the hyperbolic secant is no normal number."""
 
 # erfc(x) = exp(-x - x p(x)), 0 <= x until erf rounds to 1
 _ERF = {

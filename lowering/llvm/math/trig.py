@@ -181,7 +181,7 @@ def _reduce(b: Builder, x: str, kind: int, ty: Ty) -> tuple[str, str, str]:
 
 
 def _reduce_lanes(b: Builder, ty: Ty) -> str:
-    """The reduction lane by lane, in f64 whatever the type; lanes that are not huge get something finite."""
+    """The reduction lane by lane, in f64 whatever the type; lanes that are not huge get a finite number."""
     name = f"lamina.reduce.{ty.mangled}"
     one = b.module.helper("lamina.reduce", _payne_hanek)
     scalar, it = ty.scalar, ty.int
@@ -220,7 +220,7 @@ def _reduce_lanes(b: Builder, ty: Ty) -> str:
 
 
 def _payne_hanek(b: Builder) -> str:
-    """`x * 2/pi` modulo 4 as a 128-bit fraction (two integer bits, 126 below), then what `kind` asks for.
+    """`x * 2/pi` modulo 4 as a 128-bit fraction (two integer bits, 126 below), then the reduction for `kind`.
 
     With `x = m 2^k`, bits of 2/pi that weigh 4 or more after the multiplication are left out, the next 192 are multiplied
     by the 53 bits of `m`, and the middle of the product is what remains. No double comes nearer to a multiple of
