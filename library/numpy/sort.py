@@ -46,6 +46,7 @@ from ...api import (
     slice_axis,
     static_int,
     transpose_tracer,
+    while_loop,
 )
 from .create import full, linspace
 from .index import take_along_axis
@@ -364,8 +365,7 @@ def nanmedian(a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdi
 # Indices in sorted arrays
 
 _FEW = 32
-"""A sorted array of fewer elements is compared as a whole, a longer one is halved. One of a symbolic size is
-compared as a whole: how often it would be halved is not known."""
+"""A sorted array of fewer elements is compared as a whole, a longer one is halved; one of an open size by a loop."""
 
 
 def _is_less(x: Tracer, y: Tracer) -> Tracer:
@@ -383,7 +383,9 @@ def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
         return _is_less(element, value) if side == "left" else build("not", _is_less(value, element))
 
     n = x.shape[0]
-    if isinstance(n, Size) or n < _FEW:
+    if isinstance(n, Size):
+        return _halved(x, v, is_before)
+    if n < _FEW:
         shape = (*v.shape, n)
         values = broadcast_tracer(reshape_tracer(v, (*v.shape, 1)), shape)
         return sum_of(is_before(broadcast_tracer(x, shape), values), -1)
@@ -396,6 +398,21 @@ def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
         count = select(fits, next_one, count)
         step //= 2
     return count
+
+
+def _halved(x: Tracer, v: Tracer, is_before: Callable[[Tracer, Tracer], Tracer]) -> Tracer:
+    """`_places` in an array whose size only a call knows: as many steps as its size has bits."""
+    x, v = (build("stop_gradient", z) if z.dtype.kind == "f" else z for z in (x, v))  # a loop over them needs no derivative
+    left = lift_as(x.shape[0], INT64)  # the place is among `count` to `count + left`, for all elements alike
+
+    def halve(state: tuple[Tracer, Tracer]) -> tuple[Tracer, Tracer]:
+        count, left = state
+        half = (left + 1) // 2
+        further = count + half
+        element = build("gather", x, further - 1, at=(0,))
+        return select(is_before(element, v), further, count), left - half
+
+    return while_loop(lambda state: state[1] > 0, halve, (lift_as(full(v.shape, 0, INT64), INT64), left))[0]
 
 
 @array_function
@@ -437,7 +454,7 @@ def isin(
     x, tests = lift(element), lift(test_elements)
     dtype = result_type([x.dtype, tests.dtype])
     x, tests = lift_as(x, dtype), reshape_tracer(lift_as(tests, dtype), (tests.size,))
-    if isinstance(tests.size, Size) or tests.size < _FEW:
+    if (tests.size.bounds[0] < 1) if isinstance(tests.size, Size) else (tests.size < _FEW):
         shape = (*x.shape, tests.size)
         found = any_of(
             compare("eq", broadcast_tracer(reshape_tracer(x, (*x.shape, 1)), shape), broadcast_tracer(tests, shape)), -1

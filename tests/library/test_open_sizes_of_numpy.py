@@ -20,8 +20,8 @@ def test_diagonals(sizes: tuple, offset: int):
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted(side: str):
     f = lm.jit(lambda x, v: (lnp.searchsorted(x, v, side), lnp.isin(v, x)), dynamic={"x": ("n",)})
-    for n in (1, 31, 33):
-        x, v = np.arange(n) * 2.0, np.arange(-1.0, 70)
+    for n in (1, 2, 3, 31, 33, 1000):
+        x, v = np.sort(np.random.default_rng(n).integers(0, n, n) * 1.0), np.append(np.arange(-1.0, 70), [np.nan, np.inf])
         np.testing.assert_array_equal(f(x, v)[0], np.searchsorted(x, v, side))
         np.testing.assert_array_equal(f(x, v)[1], np.isin(v, x))
 
