@@ -45,6 +45,7 @@ from ...api import scalar_type as _scalar_type
 from ...api import scalar_types as _scalar_types
 from ...api import token as _token
 from . import ufunc_methods
+from .along_axes import *
 from .at import *
 from .at import At as At
 from .bits import *
@@ -56,17 +57,19 @@ from .delegated import *
 from .edit import *
 from .float_parts import *
 from .grids import *
+from .histograms import *
 from .index import *
 from .info import *
 from .info import Info as _Info
 from .join import *
 from .logic import *
 from .math import *
-from .more import *
 from .nonzero import *
+from .packed_bits import *
 from .pad import *
 from .poly import *
 from .reduce import *
+from .roots import *
 from .scan import *
 from .sets import *
 from .shape import *
@@ -128,7 +131,8 @@ _PARTS = [
     importlib.import_module(f".{part}", __package__)
     for part in (
         *("at", "bits", "complex", "contract", "create", "edit", "grids", "index", "info", "join", "logic"),
-        *("math", "more", "nonzero", "float_parts", "delegated", "pad", "poly", "reduce", "scan", "sets", "shape", "sort"),
+        *("along_axes", "histograms", "math", "nonzero", "float_parts", "delegated", "packed_bits", "pad", "poly", "reduce"),
+        *("roots", "scan", "sets", "shape", "sort"),
         "ufuncs",
     )
 ]

@@ -16,22 +16,33 @@ from ..nn.namespace import erf, log_softmax, logsumexp, sigmoid, softmax
 from ..numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from ..numpy.math import sign_factor
 from . import bessel as special_bessel
+from . import combinations as special_combinations
+from . import complex_gamma as special_complex_gamma
+from . import elliptic as special_elliptic
+from . import faddeeva as special_faddeeva
+from . import formulas as special_formulas
 from . import gamma_products as special_products
 from . import gammas as special_gammas
+from . import harmonics as special_harmonics
 from . import incomplete as special_incomplete
 from . import integrals as special_integrals
-from . import more as special_more
 from .bessel import *
+from .combinations import *
+from .complex_gamma import *
+from .elliptic import *
+from .faddeeva import *
+from .formulas import *
 from .gamma_products import *
 from .gammas import *
+from .harmonics import *
 from .incomplete import *
 from .integrals import *
-from .more import *
 from .parts import EXP_RATIO, as_float, chebyshev, floats, log1p_less, polynomial
 
 __all__ = [
     *special_bessel.__all__, *special_gammas.__all__, *special_incomplete.__all__, *special_integrals.__all__,
-    *special_more.__all__, *special_products.__all__,
+    *special_products.__all__, *special_combinations.__all__, *special_complex_gamma.__all__, *special_elliptic.__all__,
+    *special_faddeeva.__all__, *special_formulas.__all__, *special_harmonics.__all__,
     "boxcox", "boxcox1p", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "expit", "kl_div", "log_ndtr", "log_softmax",
     "logit", "logsumexp", "ndtr", "ndtri", "owens_t", "rel_entr", "softmax", "xlog1py", "xlogy",
 ]  # fmt: skip

@@ -1,0 +1,64 @@
+"""Complete elliptic integrals, by arithmetic-geometric means."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...api import operation
+from ..numpy import namespace as lnp
+from .parts import as_float, floats
+
+__all__ = ["agm", "ellipe", "ellipk", "ellipkm1"]
+
+_MEANS = 14
+"""Steps after which the means agree, from ratios up to 10^150: they halve its exponent, and then double the right digits."""
+
+
+def _means(x: Any, y: Any) -> tuple[Any, Any]:
+    """The arithmetic-geometric mean of positive numbers, and the weighted squares of halved differences of all steps."""
+    total = 0.5 * (x - y) * (x + y)
+    for k in range(_MEANS):
+        half = 0.5 * (x - y)
+        x, y = 0.5 * (x + y), lnp.sqrt(x) * lnp.sqrt(y)
+        total = total + 2.0**k * half * half
+    return x, total
+
+
+@operation
+def agm(a: Any, b: Any, /) -> Any:
+    """The arithmetic-geometric mean; of numbers of different signs NaN, 0 where one is."""
+    a, b = floats(a, b)
+    zero, apart = (a == 0) | (b == 0), a * lnp.sign(b) < 0
+    x, y = (lnp.where(zero | apart, 1.0, lnp.abs(v)) for v in (a, b))
+    y = _means(x, y)[0] * lnp.sign(a)
+    return lnp.where(apart, math.nan, lnp.where(zero, 0.0, y))
+
+
+def _first_kind(p: Any) -> Any:
+    inside = (p > 0) & (p < math.inf)
+    y = 0.5 * math.pi / _means(1.0, lnp.sqrt(lnp.where(inside, p, 1.0)))[0]
+    return lnp.where(inside, y, lnp.where(p == 0, math.inf, lnp.where(p == math.inf, 0.0, math.nan)))
+
+
+@operation
+def ellipkm1(p: Any, /) -> Any:
+    """The complete elliptic integral of the first kind of the parameter `1 - p`, accurate near `p = 0`."""
+    return _first_kind(as_float(p))
+
+
+@operation
+def ellipk(m: Any, /) -> Any:
+    """The complete elliptic integral of the first kind of the parameter `m`: infinite at 1, NaN beyond."""
+    return _first_kind(1.0 - as_float(m))
+
+
+@operation
+def ellipe(m: Any, /) -> Any:
+    """The complete elliptic integral of the second kind of the parameter `m`: 1 at 1, NaN beyond."""
+    m = as_float(m)
+    inside = (m < 1) & (m > -math.inf)
+    p = lnp.where(inside, m, 0.0)
+    mean, total = _means(1.0, lnp.sqrt(1.0 - p))
+    y = 0.5 * math.pi / mean * (1.0 - total)
+    return lnp.where(inside, y, lnp.where(m == 1, 1.0, lnp.where(m == -math.inf, math.inf, math.nan)))
