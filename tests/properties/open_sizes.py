@@ -37,10 +37,16 @@ def complexes(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.uniform(0.2, 0.9, shape) + 0.5j
 
 
-F, J, B, S, C = floats, integers, bools, definite, complexes
+def rising(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return np.sort(rng.uniform(0.2, 0.9, shape))
+
+
+F, J, B, S, C, R = floats, integers, bools, definite, complexes, rising
 FORMS: dict[str, tuple[Any, ...]] = {
     "x": ((F, N),),
     "x y": ((F, N), (F, N)),
+    "rising x": ((R, N), (F, N)),
+    "x rising": ((F, N), (R, N)),
     "rows": ((F, N, 3),),
     "columns": ((F, 3, N),),
     "square": ((S, N, N),),

@@ -36,13 +36,15 @@ VALUES: Table = {
             "right_shift take take_along_axis"
         ),
         "x y": (
-            "add allclose append arctan2 array_equal array_equiv atan2 convolve copysign correlate digitize "
+            "add allclose append arctan2 array_equal array_equiv atan2 convolve copysign correlate "
             "divide divmod dot equal float_power floor_divide fmax fmin fmod full_like geomspace greater "
             "greater_equal heaviside histogram2d hypot inner isclose isin kron less less_equal linspace logaddexp "
             "logaddexp2 logical_and logical_or logical_xor logspace matmul maximum minimum mod multiply "
             "nanpercentile nanquantile nextafter not_equal outer percentile polyadd polydiv polymul polysub pow "
-            "power quantile remainder searchsorted subtract true_divide vdot vecdot"
+            "power quantile remainder subtract true_divide vdot vecdot"
         ),
+        "rising x": "searchsorted",
+        "x rising": "digitize",
         "x 0 1": "dynamic_slice",
         "i": "bitwise_count bitwise_invert bitwise_not invert packbits",
         "rows rows": "cross tensordot",
