@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..dialects.graph.base import GraphOp
+from ..dialects.graph.facts import Rounding
 from ..runtime.interpreter import Interpreter, accesses, monoids
 
 STEP = 8.0
@@ -27,25 +28,14 @@ RUNS = 6
 """Perturbed runs that a bound is made of; `refined` adds as many."""
 
 EXACT = frozenset(
-    "graph.const graph.iota graph.dim graph.neg graph.abs graph.sign graph.floor graph.ceil graph.rint graph.not graph.rem "
-    "graph.max graph.min graph.cmp graph.select graph.bitcast graph.reshape graph.transpose graph.broadcast graph.slice "
-    "graph.concat graph.pad graph.reverse graph.gather graph.embedding graph.sort graph.top_k graph.relu graph.complex "
-    "graph.real graph.imag graph.as_pairs graph.from_pairs graph.interleave graph.window_pick graph.stop_gradient "
-    "graph.permutation arith.constant arith.negf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.remf "
+    "arith.constant arith.negf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.remf "
     "arith.select arith.extf arith.bitcast math.absf math.floor math.ceil math.roundeven math.round math.trunc math.copysign "
     "vector.broadcast vector.extract vector.insert vector.shuffle vector.bitcast".split()
 )
-"""Ops that never round. They are not perturbed: a rounding error before them would move what they jump at."""
+"""Ops on scalars that never round. They are not perturbed: a rounding error before them would move what they jump at."""
 
-SUMS = frozenset(("graph.add", "graph.sub", "arith.addf", "arith.subf"))
+SUMS = frozenset(("arith.addf", "arith.subf"))
 FUSED = frozenset(("math.fma", "vector.fma"))
-
-NORMWISE = frozenset(
-    "graph.conv graph.fft graph.butterflies graph.cholesky graph.triangular_solve graph.lu graph.householder graph.eigh "
-    "graph.householder_product graph.qr graph.square_svd graph.svd graph.schur graph.eig graph.solve graph.det "
-    "graph.pinv".split()
-)
-"""Ops whose algorithms are stable relative to the largest element of an operand only: Winograd, Fourier, factorizations."""
 
 
 class Perturbed(Interpreter):
@@ -84,13 +74,14 @@ class Perturbed(Interpreter):
         self, op: GraphOp, arrays: Sequence[np.ndarray], meaning: Callable[..., Sequence[np.ndarray]]
     ) -> Sequence[np.ndarray]:
         """The results of a graph op with perturbed roundings."""
-        if op.name in EXACT or _orders(op):
+        rounding = op.rounding
+        if rounding is Rounding.NONE:
             return meaning(*arrays)
-        if op.name in SUMS:
+        if rounding is Rounding.TERMS:
             scale = sum(_magnitude(x) for x in arrays)
             return tuple(np.asarray(self._ordered(self._off(y, scale), *arrays)) for y in meaning(*arrays))
-        given, sums = arrays, op.name in NORMWISE or op.composite or op.batching != "elementwise"
-        if op.name in NORMWISE:
+        given, sums = arrays, rounding is not Rounding.RESULT
+        if rounding is Rounding.NORM:
             arrays = [np.asarray(self._off(x, np.max(_magnitude(x), initial=0.0))) for x in arrays]
         elif sums:
             arrays = [np.asarray(self._off(x, _magnitude(x) * _growth(x))) for x in arrays]
@@ -149,14 +140,6 @@ def _growth(array: np.ndarray) -> float:
 
 def _floats(type: Any) -> bool:
     return any(word in str(type) for word in ("f16", "f32", "f64", "bf16", "f8", "complex"))
-
-
-def _orders(op: GraphOp) -> bool:
-    """Whether an op only picks among its operands: the monoids max and min."""
-    kind = op.properties.get("kind") or op.properties.get("monoid") or op.properties.get("combine")
-    return op.name in ("graph.reduce", "graph.reduce_window", "graph.scan", "graph.scatter") and any(
-        word in str(kind) for word in ("max", "min", "and", "or")
-    )
 
 
 @dataclass

@@ -25,7 +25,7 @@ Carried = Sequence[tuple[SSAValue, SSAValue]]
 
 def overwritten_operand(op: object) -> SSAValue | None:
     """The operand that an op updates in the buffer of its result."""
-    return op.operands[op.overwrites] if isinstance(op, GraphOp) and op.overwrites is not None else None
+    return op.operands[op.facts.overwrites] if isinstance(op, GraphOp) and op.facts.overwrites is not None else None
 
 
 def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:

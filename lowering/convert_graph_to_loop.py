@@ -141,7 +141,7 @@ class _FunctionConverter(HostBuffers):
 
     def assign(self, value: SSAValue, target: SSAValue) -> bool:
         """Let the op that computes a returned value store it into the result; False when it must be copied."""
-        while isinstance(value.owner, GraphOp) and value.owner.view:
+        while isinstance(value.owner, GraphOp) and value.owner.facts.view:
             source = value.owner.operands[0]
             if value in self.destinations or len(list(value.uses)) > 1:
                 return False
@@ -155,7 +155,8 @@ class _FunctionConverter(HostBuffers):
         # contents that only this kernel or loop changes are built in the result
         maker = None if initial is None or not initial.has_one_use() else initial.owner
         if initial is not None and isinstance(maker, FusionOp | KernelCallOp | GraphOp | ControlOp):
-            if not getattr(maker, "view", False) and maker.name != "graph.const":
+            is_view = isinstance(maker, GraphOp) and maker.facts.view
+            if not is_view and maker.name != "graph.const":
                 self.assign(initial, target)
         return True
 
@@ -195,14 +196,14 @@ class _FunctionConverter(HostBuffers):
             self._effect(op)
         elif op.name == "graph.const":
             self._constant(op)
-        elif isinstance(op, GraphOp) and op.view:
+        elif isinstance(op, GraphOp) and op.facts.view:
             value = op.results[0]
             self.buffers[value] = self.view(self.buffers[op.operands[0]], value, op)
         elif isinstance(op, SliceOp) and op.y not in self.destinations and is_given_part(op):
             self.buffers[op.y] = self.view(self.buffers[op.x], op.y, op, op.offset or 0)
         elif isinstance(op, GraphOp) and (op.has_nest or op.equations()):
             self._single(op)
-        elif isinstance(op, GraphOp) and op.composite:
+        elif isinstance(op, CompositeOp):
             raise CompileError(f"'{op.name}' op is a composite: run graph-decompose before convert-graph-to-loop")
         else:
             raise CompileError(f"'{op.name}' op has no loop form: convert-graph-to-loop cannot lower it")
@@ -218,7 +219,7 @@ class _FunctionConverter(HostBuffers):
         body.add_op(clone)
         if (initial := overwritten_operand(op)) is not None:
             self.written(op, initial, op.results[0])
-        self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.overwrites)
+        self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.facts.overwrites)
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` are in the buffer of the result already."""
@@ -331,7 +332,7 @@ def _is_placeable(value: SSAValue) -> bool:
         return False
     if isinstance(op, FusionOp):
         return True
-    return op.name != "graph.const" and not op.view and (op.has_nest or bool(op.equations()))
+    return op.name != "graph.const" and not op.facts.view and (op.has_nest or bool(op.equations()))
 
 
 def _require_tensor(value: SSAValue, function: str) -> None:

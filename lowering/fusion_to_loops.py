@@ -137,7 +137,7 @@ class KernelEmitter:
             if len(self.outputs) > 1:
                 raise CompileError(f"'{root.name}' op has several loop nests and cannot share a kernel with other results")
             equations = root.equations()
-            for together in [equations] if root.one_nest else [(equation,) for equation in equations]:
+            for together in [equations] if root.stores_together else [(equation,) for equation in equations]:
                 self._store_nest(root, together)
         else:
             for value in self.plan.stored_first:
@@ -187,7 +187,7 @@ class KernelEmitter:
         """The loops of an op with a nest of its own; elementwise ops that follow are computed where it writes."""
         if list(self.outputs) != list(op.results):
             shapes = [shape_of(value) for value in (*op.results, *self.outputs)]
-            if not op.writes_once or len(set(shapes)) > 1:
+            if not op.facts.writes_once or len(set(shapes)) > 1:
                 raise CompileError(f"'{op.name}' op writes its own loops and cannot share a kernel with other results")
             self.following.update(op.results)
             for later in self.body.ops:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region
 
+from ..dialects.graph.base import CompositeOp
 from ..dialects.graph.fusion import structure_of
 from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.shapes import shapes_attribute
@@ -43,7 +44,7 @@ class Kernels:
     def _built(self, plan: KernelPlan) -> KernelOp | None:
         """A new kernel; if the nest of its op cannot be built, from the plain nest of that op."""
         nest, name = plan.nest, self._name(plan.body)
-        if nest is None or not (nest.composite or nest.has_plain_nest):
+        if nest is None or not (isinstance(nest, CompositeOp) or nest.has_plain_nest):
             return self._emitted(KernelEmitter(plan, self.module), name)
         try:
             return self._emitted(KernelEmitter(plan, self.module), name)

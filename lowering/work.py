@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.ir import Block, SSAValue
 
-from ..dialects.graph.base import GraphOp
+from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.loop.loops import ForOp, WhileOp
 from ..dialects.sizes.polynomial import expected_size
 from ..dialects.types import shape_of
@@ -24,7 +24,7 @@ def work_of(body: Block) -> int:
 
 def work_of_op(op: GraphOp) -> int:
     """Estimated scalar operations of one op: for a composite, one for each element of its operands and results."""
-    elements = _elements(op) if op.has_nest or op.composite else 0
+    elements = _elements(op) if op.has_nest or isinstance(op, CompositeOp) else 0
     return elements + sum(_points(equation.space) for equation in op.equations())
 
 

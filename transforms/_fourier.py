@@ -18,11 +18,11 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..dialects.graph.complex import first_of_pairs
+from ..dialects.graph.complex_arithmetic import Parts, multiply
 from ..dialects.graph.fft import roots_of_unity, table
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import FixedSizeError
-from ._complex_arithmetic import Parts, multiply
 
 MOST_PRIME = 43
 ROW = 1 << 14

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.graph.base import Equation
 from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.facts import Cost
 from ..dialects.types import element_of, shape_of, width_of
 from ._fusion_groups import Group, Groups, Place
 from ._fusion_legality import is_movable, is_product, writes_nest
@@ -24,12 +25,6 @@ MAX_WORK = 512
 MANY = 8
 """What an op counts that takes more than an instruction or two: a function, or one with loops of its own."""
 
-SHORT = (
-    "add", "sub", "mul", "div", "max", "min", "neg", "abs", "sign", "and", "or", "xor", "not", "shl", "shr", "cmp", "select",
-    "convert", "bitcast", "floor", "ceil", "rint", "sqrt",
-)  # fmt: skip
-"""Elementwise ops of an instruction or two."""
-
 MAX_PLACES = 8
 """Places a value is computed at in one kernel, before it is better kept in memory."""
 
@@ -38,9 +33,6 @@ FEW_TIMES = 64
 
 LARGE = 1 << 19
 """Elements of an operand that caches do not hold once it is converted."""
-
-CHEAP = ("add", "sub", "mul", "max", "min", "neg", "abs", "convert", "select", "cmp")
-"""Elementwise ops that take about as long as a load."""
 
 SHORT_BYTES = 128
 """Contiguous bytes that are worth reading out of their order."""
@@ -59,7 +51,7 @@ def work_of(op: Operation) -> int:
     """About how much code an op becomes."""
     if is_movable(op):
         return 0
-    return 1 if isinstance(op, ElementwiseOp) and op.name.removeprefix("graph.") in SHORT else MANY
+    return 1 if isinstance(op, ElementwiseOp) and op.facts.cost <= Cost.SHORT else MANY
 
 
 def is_full(group: Group, op: Operation) -> bool:
@@ -83,7 +75,7 @@ def repeated(places: Iterable[Place], op: Operation) -> Place | None:
 
 def is_cheap(op: Operation) -> bool:
     """Whether to compute an element again for each of the few blocks that copy it is no loss."""
-    return isinstance(op, ElementwiseOp) and op.name.removeprefix("graph.") in CHEAP
+    return isinstance(op, ElementwiseOp) and op.facts.cost <= Cost.LOAD
 
 
 def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation, Place]], groups: Groups) -> bool:

@@ -18,7 +18,7 @@ from math import prod
 from xdsl.ir import Block, Operation
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ..dialects.graph.base import Equation, GraphOp, Read
+from ..dialects.graph.base import CompositeOp, Equation, GraphOp, Read
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import has_open_sizes
 from ..dialects.types import expected
@@ -26,7 +26,7 @@ from ..dialects.types import expected
 
 def kernel_equations(op: Operation | Block) -> tuple[Equation, ...]:
     """The loop form of an op, () when it has none of its own (composites, views, constants, calls)."""
-    if not isinstance(op, GraphOp) or op.composite or len(op.results) != 1:
+    if not isinstance(op, GraphOp) or isinstance(op, CompositeOp) or len(op.results) != 1:
         return ()
     return tuple([_expected(equation) for equation in op.equations()])
 

@@ -7,22 +7,24 @@ from collections.abc import Iterable
 from xdsl.ir import Operation
 
 from ..dialects.graph.base import Equation, GraphOp
+from ..dialects.graph.create import ConstOp
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.facts import Cost
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.types import shape_of
 from ._fusion_groups import Group, Groups, Place, kernel_equations, root_place
 
-_INDEX_ONLY = ("graph.broadcast", "graph.transpose", "graph.slice", "graph.reverse", "graph.iota")
-
 
 def is_scalar_const(op: Operation) -> bool:
     """A constant of one element, which a kernel holds as an immediate."""
-    return op.name == "graph.const" and all(size == 1 for size in shape_of(op.results[0]))
+    return isinstance(op, ConstOp) and all(size == 1 for size in shape_of(op.results[0]))
 
 
 def is_movable(op: Operation) -> bool:
     """Free to compute anywhere: a scalar constant, or an op that only moves elements."""
-    return op.name in _INDEX_ONLY or is_scalar_const(op) or is_unit_reshape(op)
+    if not isinstance(op, GraphOp) or op.facts.cost is not Cost.INDEX:
+        return False
+    return is_scalar_const(op) if isinstance(op, ConstOp) else is_unit_reshape(op) if op.facts.view else True
 
 
 def is_unit_reshape(op: Operation) -> bool:
@@ -51,7 +53,7 @@ def is_stored_at_its_point(equations: tuple[Equation, ...]) -> bool:
 
 def writes_nest(op: Operation) -> bool:
     """Whether an op writes its own loops, and what follows may be computed where it stores."""
-    return isinstance(op, GraphOp) and op.has_nest and op.writes_once
+    return isinstance(op, GraphOp) and op.has_nest and op.facts.writes_once
 
 
 def may_compute(op: Operation, group: Group, groups: Groups) -> bool:
@@ -88,7 +90,7 @@ def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
 
 def may_precede(op: Operation, nest: Operation) -> bool:
     """Whether an op, elementwise or one that moves, may be computed where one that writes its own loops copies its operand."""
-    if not isinstance(nest, GraphOp) or not (isinstance(op, ElementwiseOp) or (nest.copies_moved and is_movable(op))):
+    if not isinstance(nest, GraphOp) or not (isinstance(op, ElementwiseOp) or (nest.facts.fuses_copies and is_movable(op))):
         return False
     uses = list(op.results[0].uses)
     return len(uses) == 1 and uses[0].operation is nest and uses[0].index in nest.copied()

@@ -18,9 +18,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CallOp, ChosenOp
+from ..dialects.graph.contract import DotOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.graph.facts import Cost
 from ..dialects.types import element_of, has_symbols, shape_of, width_of
 from ._for_loops import add_function, inner_linearizer, set_tangents, tangents_of, types_of
 from ._functions import called_functions, copy_locations, hoist_invariant
@@ -28,27 +30,16 @@ from ._functions import called_functions, copy_locations, hoist_invariant
 if TYPE_CHECKING:
     from ._linearize import Linearizer
 
-FREE = frozenset(f"graph.{name}" for name in ("const", "iota", "broadcast", "reshape"))
-"""Ops whose results are no larger than what they are made from, or made from nothing."""
-_CHEAP = FREE | {
-    f"graph.{name}"
-    for name in (
-        *("add", "sub", "mul", "neg", "abs", "sign", "max", "min", "cmp", "select", "and", "or", "xor", "not", "convert"),
-        *("transpose", "slice", "reverse"),
-    )
-}
-"""Ops that take about as long as reading their result would."""
-
 
 def is_cheap(op: Operation) -> bool:
     """Whether computing an op once more costs no more than keeping its result."""
-    return op.name in _CHEAP
+    return isinstance(op, GraphOp) and op.facts.cost <= Cost.LOAD
 
 
 def is_heavy(op: Operation) -> bool:
     """Whether an op fuses with nothing that computes its operands: they are in memory."""
     if isinstance(op, GraphOp):
-        return op.has_nest or op.name in ("graph.dot", "graph.conv")
+        return op.has_nest or isinstance(op, DotOp)
     return isinstance(op, ControlOp | CustomDerivativeOp | FuncCallOp) and not isinstance(op, CallOp)
 
 
@@ -134,13 +125,19 @@ def _is_made_again(op: Operation, read: set[SSAValue]) -> bool:
     if not is_cheap(op):
         return False
     more = {v for v in op.operands if isinstance(v.owner, Operation) and v not in read}
-    return op.name in FREE or sum(map(_bytes, more)) <= _bytes(op.results[0])
+    is_view = isinstance(op, GraphOp) and op.facts.view
+    return is_view or sum(map(_bytes, more)) <= _own_bytes(op.results[0])
 
 
 def _bytes(value: SSAValue) -> int:
-    owner = value.owner
-    if isinstance(owner, GraphOp) and owner.name in FREE:
-        return sum(map(_bytes, owner.operands))
+    """The bytes to keep so that a value is there: its own, or those of what index arithmetic alone makes it from."""
+    owner, own = value.owner, _own_bytes(value)
+    if isinstance(owner, GraphOp) and owner.facts.cost is Cost.INDEX:
+        return min(own, sum(map(_bytes, owner.operands)))
+    return own
+
+
+def _own_bytes(value: SSAValue) -> int:
     total = width_of(element_of(value))
     for size in shape_of(value):
         total *= size if isinstance(size, int) and size >= 0 else 1

@@ -26,16 +26,16 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import VjpOp
-from ..dialects.graph.base import ints
+from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.facts import Cost
 from ..dialects.graph.fusion import structure_of
 from ..dialects.graph.shape import BroadcastOp
 from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
 from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
-from ._residuals import FREE
 from ._residuals import is_heavy as fuses_with_nothing
 
 Place = tuple[int, int]
@@ -281,7 +281,7 @@ def _parameters(bodies: Sequence[Sequence[Operation]]) -> tuple[list[list[Place]
 def _of_constants(values: Sequence[SSAValue]) -> list[Operation] | None:
     """The ops that make a value, the same for all bodies, of constants, in their order."""
     owner = values[0].owner
-    if not isinstance(owner, Operation) or owner.name not in FREE:
+    if not isinstance(owner, GraphOp) or owner.facts.cost is not Cost.INDEX:
         return None
     if not owner.operands:
         is_same = all(v.owner is owner or (isinstance(v.owner, Operation) and _key(v.owner) == _key(owner)) for v in values)

@@ -22,49 +22,18 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ..dialects.graph import complex_arithmetic as arithmetic
 from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import EffectOp
+from ..dialects.graph.facts import Parts
 from ..dialects.graph.matrices import MatrixOp
 from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError
-from . import _complex_arithmetic as arithmetic
 from . import _fourier as fourier
-from ._complex_arithmetic import Parts
 from ._functions import error_at, named_functions
-
-LINEAR = frozenset(
-    (
-        "add",
-        "sub",
-        "neg",
-        "reshape",
-        "transpose",
-        "broadcast",
-        "slice",
-        "concat",
-        "pad",
-        "reverse",
-        "select",
-        "gather",
-        "mean",
-        "after",
-    )
-)
-"""Ops that do to the parts what they do to the whole."""
-ARITHMETIC: dict[str, Callable[..., Parts]] = {
-    "mul": arithmetic.multiply,
-    "div": arithmetic.divide,
-    "pow": arithmetic.power,
-    "exp": arithmetic.exp,
-    "log": arithmetic.log,
-    "sqrt": arithmetic.sqrt,
-    "sin": arithmetic.sin,
-    "cos": arithmetic.cos,
-    "tanh": arithmetic.tanh,
-}
 
 
 def has_complex(op: Operation) -> bool:
@@ -157,12 +126,12 @@ class _Splitter:
             self._effect(op)
         elif not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "takes no complex numbers")
-        elif name in ARITHMETIC:
-            self.parts[op.results[0]] = ARITHMETIC[name](self.b, *(self.parts[o] for o in op.operands))
+        elif op.facts.on_parts == "each":
+            self._each(op)
+        elif op.facts.on_parts is not None:
+            self.parts[op.results[0]] = op.facts.on_parts(self.b, *(self.parts[o] for o in op.operands))
         elif (rule := getattr(self, f"_{name}", None)) is not None:
             rule(op)
-        elif name in LINEAR:
-            self._each(op)
         elif isinstance(op, CompositeOp):
             self._by(op, lambda b: op.decompose(b, op.properties, *op.operands))
         elif isinstance(op, MatrixOp):

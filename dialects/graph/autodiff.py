@@ -33,6 +33,7 @@ from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
+from .facts import OpFacts, Rounding
 from .fusion import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
@@ -265,7 +266,7 @@ class StopGradientOp(CompositeOp):
     """
 
     name = "graph.stop_gradient"
-    stores = COMPLEX
+    facts = OpFacts(rounding=Rounding.NONE, stores=COMPLEX)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"

@@ -39,6 +39,7 @@ from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
+from .facts import OpFacts, Rounding
 
 Props = Mapping[str, Attribute]
 Types = Sequence[TensorType]
@@ -177,15 +178,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     traits = traits_def(Pure())
     types = "arrow"
-    composite = False
-    view = False
-    stores = ()
-    overwrites = None
-    writes_once = False
-    reads_all = False
-    one_nest = False
-    copies_moved = False
-    in_lockstep = False
+    facts = OpFacts()
+    """What passes know of the op; see `facts.py`."""
     if TYPE_CHECKING:
         syntax: str
         """What stands between the op name and the colon; see `syntax.py`."""
@@ -194,26 +188,8 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         derivative: Derivative | None
         batching: str | Callable[..., Any] | None
         """None, of composites of other packages: through the decomposition."""
-        composite: bool
         numpy: Callable[..., Any]
         """The meaning of an elementwise op, where `evaluate` says no more than that."""
-        reads_all: bool
-        """Whether the loops of its equation run over all of every dim that they read: sizes follow from its maps alone."""
-        stores: tuple[Attribute, ...]
-        """Element types that the op takes beside those that are computed with."""
-        view: bool
-        """Whether the result is the operand's buffer under another type, so that no kernel runs."""
-        overwrites: int | None
-        """The operand whose contents the result's buffer has before the op's nest changes them there."""
-        writes_once: bool
-        """Whether the op's nest writes each element of its one result once, with `b.write`, and reads none: elementwise ops
-        that follow are then computed where it writes."""
-        copies_moved: bool
-        """Whether what only moves elements is computed where the op's nest copies its operands, not before."""
-        in_lockstep: bool
-        """Whether the op's loops over one matrix of a stack are the same for all of them, whatever their elements are."""
-        one_nest: bool
-        """Whether the several equations of the op, all over one space and without a reduction, are stored in one nest."""
 
     @classmethod
     @abstractmethod
@@ -232,6 +208,16 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def has_constant_slopes(self) -> bool:
         """Whether slopes are finite constants, whatever the operands are."""
         return isinstance(self.derivative, Zero | Linear)
+
+    @property
+    def rounding(self) -> Rounding:
+        """The error of this op: that of its class, unless a property says more."""
+        return self.facts.rounding
+
+    @property
+    def stores_together(self) -> bool:
+        """Whether the several equations of the op, all over one space and without a reduction, are stored in one nest."""
+        return self.facts.stores_together
 
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
         """`evaluate` of an op that stays as it is: what follows from its attributes is computed once, here."""
@@ -314,7 +300,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def _require_stored(cls, operands: Sequence[SSAValue]) -> None:
         """Raise DTypeError for complex operands of an op that takes none."""
         for operand in operands:
-            if (element := element_of(operand)) in COMPLEX and element not in cls.stores:
+            if (element := element_of(operand)) in COMPLEX and element not in cls.facts.stores:
                 raise DTypeError(f"operand element type must not be complex, got {element}")
 
     def print(self, printer: Printer) -> None:
@@ -329,7 +315,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"'{self.name}' op needs ranked tensors, got {value.type}")
-            if value.type.element_type not in (*SUPPORTED, *self.stores):
+            if value.type.element_type not in (*SUPPORTED, *self.facts.stores):
                 known = ", ".join(map(str, SUPPORTED))
                 raise VerifyException(f"'{self.name}' op element type must be one of {known}, got {value.type}")
             if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
@@ -384,24 +370,7 @@ def _made_from(
     return tuple(key)
 
 
-_DECLARATIONS = (
-    "stores",
-    "reduces",
-    "view",
-    "overwrites",
-    "writes_once",
-    "reads_all",
-    "one_nest",
-    "copies_moved",
-    "in_lockstep",
-    "syntax",
-    "types",
-    "derivative",
-    "batching",
-    "composite",
-    "numpy",
-    "domain",
-)
+_DECLARATIONS = ("facts", "reduces", "syntax", "types", "derivative", "batching", "numpy", "domain")
 
 OpT = TypeVar("OpT", bound=GraphOp)
 
@@ -435,7 +404,6 @@ def _refines(got: TensorType, want: TensorType) -> bool:
 class CompositeOp(GraphOp):
     """An op with a decomposition into primitives; it keeps its name as long as a pass can use it."""
 
-    composite = True
     derivative = None
     """A composite without a derivative of its own is differentiated through its decomposition."""
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Commutative
 
-from ..types import COMPLEX, is_unsigned, scalar_of, tensor, width_of
+from ..types import is_unsigned, scalar_of, tensor, width_of
+from . import complex_arithmetic as parts
 from .base import (
     Bilinear,
     Custom,
@@ -28,6 +29,7 @@ from .base import (
     require_same_shape,
 )
 from .elementwise import ElementwiseOp, joined_shape, require_domain, row
+from .facts import Cost, OpFacts, Rounding, elementwise
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -66,16 +68,16 @@ def binary(
     meaning: str,
     numpy: Callable[..., Any],
     *,
+    facts: OpFacts,
     derivative: Derivative,
     domain: str = "number",
-    stores: Sequence[Attribute] = (),
     commutative: bool = False,
     scalar: Callable[..., SSAValue] | None = None,
 ) -> type[BinaryOp]:
     """The op `graph.<name>`; `scalar` is its scalar expression where that is not the function of its name."""
     base = CommutativeOp if commutative else BinaryOp
     rules = ("Both operands have one element type.", "Both operands have one shape.")
-    return row(base, name, meaning, numpy, derivative, domain, stores, scalar, "%a, %b", rules)
+    return row(base, name, meaning, numpy, derivative, domain, facts, scalar, "%a, %b", rules)
 
 
 def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -148,49 +150,56 @@ def _jvp_div(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequen
 
 
 AddOp = binary(
-    "add", "Sum; integers wrap.", np.add, derivative=Linear(lambda b, op, k, ct: ct), stores=COMPLEX, commutative=True
+    "add",
+    "Sum; integers wrap.",
+    np.add,
+    facts=elementwise(Cost.LOAD, Rounding.TERMS, on_parts="each", symbol="+"),
+    derivative=Linear(lambda b, op, k, ct: ct),
+    commutative=True,
 )
 SubOp = binary(
     "sub",
     "Difference; integers wrap.",
     np.subtract,
+    facts=elementwise(Cost.LOAD, Rounding.TERMS, on_parts="each", symbol="-"),
     derivative=Linear(lambda b, op, k, ct: ct if k == 0 else b.neg(ct)),
-    stores=COMPLEX,
 )
 MulOp = binary(
     "mul",
     "Product; integers wrap.",
     np.multiply,
+    facts=elementwise(Cost.LOAD, on_parts=parts.multiply, symbol="*"),
     derivative=Bilinear(lambda b, op, k, ct: b.mul(ct, op.operands[1 - k])),
-    stores=COMPLEX,
     commutative=True,
 )
 DivOp = binary(
     "div",
     "Quotient. Integers truncate toward zero; `x / 0` is 0 and `minimum / -1` wraps.",
     _divide,
+    facts=elementwise(Cost.SHORT, on_parts=parts.divide, symbol="/"),
     derivative=Custom(_jvp_div, transpose=lambda b, op, k, ct: b.div(ct, op.operands[1]), linear=(0,)),
-    stores=COMPLEX,
 )
 # the quotient that was taken is (x - z) / y, exactly: x / y may round up to the next integer
 RemOp = binary(
     "rem",
     "`x - trunc(x / y) * y`, exact, with the sign of `x`; integers give 0 over 0.",
     np.fmod,
+    facts=elementwise(Cost.LONG, Rounding.NONE),
     derivative=Elementwise(lambda b, x, y, z: b.full_like(x, 1), lambda b, x, y, z: b.neg(b.rint(b.div(b.sub(x, z), y)))),
 )
 PowOp = binary(
     "pow",
     "`lhs ** rhs` with the special cases of C99 `pow`. Integers wrap; to a negative power 1 and -1 are units, others give 0.",
     _power,
+    facts=elementwise(Cost.LONG, on_parts=parts.power, symbol="**"),
     derivative=Elementwise(_pow_factor_x, _pow_factor_y),
-    stores=COMPLEX,
     scalar=_power_scalar,
 )
 Atan2Op = binary(
     "atan2",
     "The angle of the point (`rhs`, `lhs`), in [-pi, pi], with the special cases of C99 `atan2`; its slope at 0, 0 is NaN.",
     np.arctan2,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, y, x, z: _turn(b, x, y, x), lambda b, y, x, z: b.neg(_turn(b, y, y, x))),
     domain="float",
 )
@@ -198,6 +207,7 @@ MaxOp = binary(
     "max",
     "Maximum; NaN if either is NaN. The derivative of a tie is split evenly.",
     np.maximum,
+    facts=elementwise(Cost.LOAD, Rounding.NONE),
     derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, "gt"), lambda b, x, y, z: _chosen(b, x, y, "lt")),
     domain="any",
     commutative=True,
@@ -206,19 +216,43 @@ MinOp = binary(
     "min",
     "Minimum; NaN if either is NaN. The derivative of a tie is split evenly.",
     np.minimum,
+    facts=elementwise(Cost.LOAD, Rounding.NONE),
     derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, "lt"), lambda b, x, y, z: _chosen(b, x, y, "gt")),
     domain="any",
     commutative=True,
 )
-AndOp = binary("and", "Bitwise and; logical for i1.", np.bitwise_and, derivative=Zero(), domain="integer", commutative=True)
-OrOp = binary("or", "Bitwise or; logical for i1.", np.bitwise_or, derivative=Zero(), domain="integer", commutative=True)
+AndOp = binary(
+    "and",
+    "Bitwise and; logical for i1.",
+    np.bitwise_and,
+    facts=elementwise(Cost.LOAD, Rounding.NONE, symbol="&"),
+    derivative=Zero(),
+    domain="integer",
+    commutative=True,
+)
+OrOp = binary(
+    "or",
+    "Bitwise or; logical for i1.",
+    np.bitwise_or,
+    facts=elementwise(Cost.LOAD, Rounding.NONE, symbol="|"),
+    derivative=Zero(),
+    domain="integer",
+    commutative=True,
+)
 XorOp = binary(
-    "xor", "Bitwise exclusive or; logical for i1.", np.bitwise_xor, derivative=Zero(), domain="integer", commutative=True
+    "xor",
+    "Bitwise exclusive or; logical for i1.",
+    np.bitwise_xor,
+    facts=elementwise(Cost.LOAD, Rounding.NONE, symbol="^"),
+    derivative=Zero(),
+    domain="integer",
+    commutative=True,
 )
 ShlOp = binary(
     "shl",
     "`lhs * 2 ** rhs`, wrapping: bits move up and zeros follow. An amount outside of [0, bits) leaves 0, as in NumPy.",
     np.left_shift,
+    facts=elementwise(Cost.SHORT, Rounding.NONE, symbol="<<"),
     derivative=Zero(),
     domain="whole",
 )
@@ -228,6 +262,7 @@ ShrOp = binary(
 
 An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for negative numbers, else 0.""",
     np.right_shift,
+    facts=elementwise(Cost.SHORT, Rounding.NONE, symbol=">>"),
     derivative=Zero(),
     domain="whole",
 )

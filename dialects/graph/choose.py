@@ -28,6 +28,7 @@ from ..types import (
 )
 from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
+from .facts import Cost, Rounding, elementwise
 from .quiet import Quiet
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class CmpOp(ElementwiseOp):
     """
 
     name = "graph.cmp"
-    stores = COMPLEX
+    facts = elementwise(Cost.LOAD, Rounding.NONE, stores=COMPLEX)
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     predicate = prop_def(StringAttr)
@@ -103,7 +104,7 @@ class SelectOp(ElementwiseOp):
     """
 
     name = "graph.select"
-    stores = COMPLEX
+    facts = elementwise(Cost.LOAD, Rounding.NONE, on_parts="each")
     condition = operand_def(TensorType)
     on_true = operand_def(TensorType)
     on_false = operand_def(TensorType)
@@ -156,7 +157,7 @@ class ConvertOp(ElementwiseOp):
     """
 
     name = "graph.convert"
-    stores = (*STORED, *COMPLEX)
+    facts = elementwise(Cost.LOAD, stores=(*STORED, *COMPLEX))
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"
@@ -193,6 +194,7 @@ class BitcastOp(ElementwiseOp):
     """
 
     name = "graph.bitcast"
+    facts = elementwise(Cost.SHORT, Rounding.NONE)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"

@@ -20,6 +20,7 @@ from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, i64, is_bool, shape_of, tensor
 from .base import CompositeOp, GraphOp, Linear, Props, Types, graph_op, integer
 from .batching import repeated
+from .facts import OpFacts
 
 
 class CollectiveOp(CompositeOp):
@@ -73,7 +74,7 @@ class PsumOp(CollectiveOp):
     """
 
     name = "graph.psum"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX)
     syntax = "$x at $index of #size"
     derivative = Linear(lambda b, op, k, ct: b.psum(ct, op.operands[1], size=op.properties["size"]), operands=(0,))
     batching = _batch_other_axis
@@ -113,7 +114,7 @@ class AllGatherOp(CollectiveOp):
     """
 
     name = "graph.all_gather"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX)
     syntax = "$x at $index of #size"
     derivative = Linear(_transpose_all_gather, operands=(0,))
     batching = _batch_other_axis

@@ -34,6 +34,7 @@ from .base import (
 )
 from .batching import alike
 from .elementwise import ElementwiseOp, joined_shape
+from .facts import Cost, OpFacts, Rounding, elementwise
 
 
 def _require_complex(operand: TensorType) -> None:
@@ -70,7 +71,7 @@ class ComplexOp(ElementwiseOp):
     """
 
     name = "graph.complex"
-    stores = COMPLEX
+    facts = elementwise(Cost.LOAD, Rounding.NONE, stores=COMPLEX)
     re = operand_def(TensorType)
     im = operand_def(TensorType)
     z = result_def(TensorType)
@@ -96,7 +97,6 @@ class OfComplexOp(GraphOp, ABC):
     z = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$z"
-    stores = COMPLEX
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -116,6 +116,7 @@ class RealOp(OfComplexOp, ElementwiseOp):
     """
 
     name = "graph.real"
+    facts = elementwise(Cost.LOAD, Rounding.NONE, stores=COMPLEX)
     derivative = Linear(lambda b, op, k, ct: b.complex(ct, b.zeros_like(ct)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -134,6 +135,7 @@ class ImagOp(OfComplexOp, ElementwiseOp):
     """
 
     name = "graph.imag"
+    facts = elementwise(Cost.LOAD, Rounding.NONE, stores=COMPLEX)
     derivative = Linear(lambda b, op, k, ct: imaginary(b, b.neg(ct)))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -174,6 +176,7 @@ class MagnitudeOp(OfComplexOp, CompositeOp):
     """
 
     name = "graph.magnitude"
+    facts = OpFacts(stores=COMPLEX)
     batching = "elementwise"
     derivative = Custom(_jvp_magnitude)
 
@@ -202,11 +205,10 @@ class AsPairsOp(GraphOp):
     """
 
     name = "graph.as_pairs"
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, stores=COMPLEX, view=True)
     z = operand_def(TensorType)
     pairs = result_def(TensorType)
     syntax = "$z"
-    stores = COMPLEX
-    view = True
     derivative = Linear(lambda b, op, k, ct: b.complex(first_of_pairs(b, ct), b.neg(first_of_pairs(b, ct, 1))))
     batching = alike
 
@@ -244,11 +246,10 @@ class FromPairsOp(GraphOp):
     """
 
     name = "graph.from_pairs"
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, stores=COMPLEX, view=True)
     pairs = operand_def(TensorType)
     z = result_def(TensorType)
     syntax = "$pairs"
-    stores = COMPLEX
-    view = True
     derivative = Linear(lambda b, op, k, ct: b.interleave(b.real(ct), b.neg(b.imag(ct))))
     batching = alike
 
@@ -279,13 +280,13 @@ class InterleaveOp(GraphOp):
     """
 
     name = "graph.interleave"
+    facts = OpFacts(rounding=Rounding.NONE, stores_together=True)
     x = operand_def(TensorType)
     y = operand_def(TensorType)
     pairs = result_def(TensorType)
     syntax = "$x, $y"
     derivative = Linear(lambda b, op, k, ct: first_of_pairs(b, ct, k))
     batching = alike
-    one_nest = True
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

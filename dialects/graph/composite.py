@@ -18,6 +18,7 @@ from ..types import COMPLEX, INDICES, compatible, element_of, is_float, numpy_dt
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
 from .batching import all_batched, along
 from .elementwise import require_domain
+from .facts import OpFacts, Rounding
 from .reduce import kept_dims, restore
 from .unary import erfc, sech2
 
@@ -69,6 +70,7 @@ class ReluOp(UnaryComposite):
     """
 
     name = "graph.relu"
+    facts = OpFacts(rounding=Rounding.NONE)
     domain = "number"
     derivative = Custom(_jvp_relu)
 
@@ -376,7 +378,7 @@ class MeanOp(AlongDims):
     """
 
     name = "graph.mean"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX, on_parts="each")
     types = "arrow"
     reduces = True
     derivative = None

@@ -15,6 +15,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DTypeError, ShapeError
 from ..types import COMPLEX, compatible, element_of, is_bool, numpy_dtype, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
+from .facts import OpFacts
 from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)
@@ -88,7 +89,7 @@ class ContractionOp(GraphOp, ABC):
     y = result_def(TensorType)
     syntax = "$lhs, $rhs (batch [lhs_batch] with [rhs_batch])? (contract [lhs_contract] with [rhs_contract])?"
     batching = _batch_dot
-    reads_all = True
+    facts = OpFacts(covers_operands=True)
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -184,7 +185,7 @@ class DotOp(ContractionOp):
     """
 
     name = "graph.dot"
-    stores = COMPLEX
+    facts = ContractionOp.facts.but(stores=COMPLEX)
     derivative = Bilinear(_transpose_dot)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -15,6 +15,7 @@ from ...errors import DTypeError, ShapeError
 from ..types import DYNAMIC, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_element
 from .convolution import NONE, Convolution, dilated, pick, placed
+from .facts import OpFacts, Rounding
 
 _INTS = DenseArrayBase.constr(i64)
 TILES = ((2, 2), (4, 4))
@@ -172,6 +173,7 @@ class ConvOp(GraphOp):
     """
 
     name = "graph.conv"
+    facts = OpFacts(rounding=Rounding.NORM, writes_once=True)
     x = operand_def(TensorType)
     w = operand_def(TensorType)
     stride = prop_def(_INTS)
@@ -190,7 +192,6 @@ class ConvOp(GraphOp):
         "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups (tile [tile])?"
     )
     derivative = Bilinear(_transpose_conv)
-    writes_once = True
     batching = _batch_conv
 
     @classmethod

@@ -16,6 +16,7 @@ from ..sizes.attribute import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Types, Zero, graph_op, integer, ints
 from .builder import dense_array
+from .facts import Cost, OpFacts, Rounding
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -37,7 +38,7 @@ class ConstOp(GraphOp):
     """
 
     name = "graph.const"
-    stores = COMPLEX
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, stores=COMPLEX)
     value = prop_def(DenseIntOrFPElementsAttr)
     y = result_def(TensorType)
     traits = traits_def(ConstantLike())
@@ -70,6 +71,7 @@ class IotaOp(GraphOp):
     """
 
     name = "graph.iota"
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
     syntax = "along #dim"
@@ -117,6 +119,7 @@ class DimOp(GraphOp):
     """
 
     name = "graph.dim"
+    facts = OpFacts(rounding=Rounding.NONE)
     of = prop_def(DenseArrayBase.constr(i64) | BaseAttr(SizesAttr))
     y = result_def(TensorType)
     syntax = "[of]"

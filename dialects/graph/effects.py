@@ -39,6 +39,7 @@ from ..element_types import STORED
 from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
+from .facts import OpFacts, Rounding
 
 METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
 """How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,
@@ -231,11 +232,10 @@ class AfterOp(GraphOp):
     """
 
     name = "graph.after"
-    stores = (*STORED, *COMPLEX)
+    facts = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each", view=True)
     xs = var_operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "*xs"
-    view = True
     derivative = Linear(lambda b, op, k, ct: ct, (0,))
     batching = _batch_after
 

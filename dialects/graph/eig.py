@@ -19,6 +19,7 @@ from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, wid
 from .base import Custom, Props, Types, graph_op, one_of, word
 from .complex_elements import Element
 from .eigenvector_phase import np_phases, phase_of
+from .facts import FACTORIZATION
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .schur import Reduction
 
@@ -61,13 +62,13 @@ class EigOp(MatrixOp):
     """
 
     name = "graph.eig"
+    facts = FACTORIZATION.but(stores=())
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     mode = prop_def(StringAttr)
     w = result_def(TensorType)
     others = var_result_def(TensorType)
     syntax = "<mode> *x"
-    stores = ()
     derivative = Custom(_jvp_eig)
 
     @classmethod

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
 from ..rounding import cast
 from ..types import is_bool, is_float, is_integer, part_of, unify
 from .base import Derivative, Equation, GraphOp, Read, graph_op
+from .facts import OpFacts
 from .quiet import Quiet
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ class ElementwiseOp(GraphOp, ABC):
     """Base: `scalar` is the body of the one equation; every operand and the result have one shape."""
 
     batching = "elementwise"
-    reads_all = True
     if TYPE_CHECKING:
         domain: str
         """Which element types it takes: a key of `_DOMAINS`."""
@@ -70,7 +70,7 @@ _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
 def require_domain(domain: str, operand: TensorType) -> None:
     """Raise DTypeError unless the element type belongs to `float`, `number`, `integer`, `whole` or `any`.
 
-    Complex types belong where their parts do: which ops take them is said by `stores`.
+    Complex types belong where their parts do: which ops take them is said by `OpFacts.stores`.
     """
     accepts, words = _DOMAINS[domain]
     if not accepts(part_of(operand.element_type)):
@@ -84,7 +84,7 @@ def row(
     numpy: Callable[..., Any],
     derivative: Derivative,
     domain: str | None,
-    stores: Sequence[Attribute],
+    facts: OpFacts,
     scalar: Callable[..., SSAValue] | None,
     example: str,
     constraints: Sequence[str],
@@ -102,7 +102,7 @@ def row(
         "numpy": numpy,
         "derivative": derivative,
         "domain": domain,
-        "stores": stores,
+        "facts": facts,
     }
     if scalar is not None:
         members["scalar"] = lambda self, b, *operands: scalar(b, *operands)

@@ -1,7 +1,7 @@
 """Which sizes of type `?` are one number in every call.
 
-The maps of equations say it, where the loops of an op run over all that it reads (`reads_all`): the operands of an elementwise
-op agree, and a product has the rows of its left operand.
+The maps of equations say it, where the loops of an op run over all that it reads (`OpFacts.covers_operands`): the operands of
+an elementwise op agree, and a product has the rows of its left operand.
 
     %h = graph.dot %x, %w ... : (tensor<?x64xf32>, tensor<64x32xf32>) -> tensor<?x32xf32>     %h has the rows of %x
     %y = graph.add %h, %z : tensor<?x32xf32>                                                  and so has %z
@@ -65,7 +65,7 @@ class Extents:
                     self._unite(op, (outside, dim), (inside, dim))
 
     def _op(self, op: GraphOp) -> None:
-        if not op.reads_all:
+        if not op.facts.covers_operands:
             if self._whole:
                 raise _refused(op)
             return

@@ -20,6 +20,7 @@ from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
 from .complex_elements import Element, Field
+from .facts import FACTORIZATION, OpFacts, Rounding
 from .matrices import (
     Matrices,
     MatrixOp,
@@ -69,7 +70,7 @@ class CholeskyOp(MatrixOp):
     """
 
     name = "graph.cholesky"
-    in_lockstep = True
+    facts = FACTORIZATION.but(uniform_steps=True)
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -168,7 +169,7 @@ class TriangularSolveOp(MatrixOp):
     """
 
     name = "graph.triangular_solve"
-    in_lockstep = True
+    facts = FACTORIZATION.but(uniform_steps=True)
     a = operand_def(TensorType)
     y = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
@@ -299,7 +300,7 @@ class LuOp(MatrixOp):
     """
 
     name = "graph.lu"
-    in_lockstep = True
+    facts = FACTORIZATION.but(uniform_steps=True)
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -426,6 +427,7 @@ class PermutationOp(GraphOp):
     """
 
     name = "graph.permutation"
+    facts = OpFacts(rounding=Rounding.NONE)
     pivots = operand_def(TensorType)
     rows = prop_def(IntegerAttr)
     order = result_def(TensorType)

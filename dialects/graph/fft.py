@@ -40,6 +40,7 @@ from .base import (
 )
 from .batching import along
 from .elementwise import joined_shape
+from .facts import OpFacts, Rounding
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
@@ -68,7 +69,7 @@ class FftOp(GraphOp):
     """
 
     name = "graph.fft"
-    stores = COMPLEX
+    facts = OpFacts(rounding=Rounding.NORM, stores=COMPLEX, slow_to_compile=True)
     x = operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     direction = prop_def(StringAttr)
@@ -296,6 +297,7 @@ class ButterfliesOp(GraphOp):
     """
 
     name = "graph.butterflies"
+    facts = OpFacts(rounding=Rounding.NORM, writes_once=True, fuses_copies=True, slow_to_compile=True)
     re = operand_def(TensorType)
     im = operand_def(TensorType)
     roots = operand_def(TensorType)
@@ -305,8 +307,6 @@ class ButterfliesOp(GraphOp):
     twist = prop_def(IntegerAttr)
     pairs = result_def(TensorType)
     syntax = "$re, $im, $roots radices [radices] <direction> <form> twist #twist"
-    copies_moved = True
-    writes_once = True
     derivative = NotDifferentiable(lambda op: "it is made after derivatives are taken")
     batching = _batch_butterflies
 

@@ -59,6 +59,7 @@ from .base import (
     require_same_element,
 )
 from .batching import batch_size, later, repeated
+from .facts import OpFacts, Rounding, rounding_by
 from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)
@@ -263,7 +264,7 @@ class GatherOp(GraphOp):
     """
 
     name = "graph.gather"
-    stores = (*STORED, *COMPLEX)
+    facts = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each")
     x = operand_def(TensorType)
     indices = var_operand_def(TensorType)
     at = prop_def(_INTS)
@@ -450,7 +451,7 @@ class ScatterOp(GraphOp):
     """
 
     name = "graph.scatter"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX, overwrites=0)
     x = operand_def(TensorType)
     updates = operand_def(TensorType)
     indices = var_operand_def(TensorType)
@@ -462,7 +463,10 @@ class ScatterOp(GraphOp):
     syntax = "<kind> $x, $updates, *indices at [at] (window [window])? (batch [batch])?"
     derivative = Custom(_jvp_scatter, transpose=_transpose_scatter, linear=(0, 1))
     batching = _batch_scatter
-    overwrites = 0
+
+    @property
+    def rounding(self) -> Rounding:
+        return rounding_by(self.kind.data)
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -571,6 +575,7 @@ class EmbeddingOp(CompositeOp):
     """
 
     name = "graph.embedding"
+    facts = OpFacts(rounding=Rounding.NONE)
     ids = operand_def(TensorType)
     table = operand_def(TensorType)
     y = result_def(TensorType)

@@ -18,10 +18,11 @@ from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
 from ..sizes.polynomial import Size
-from ..types import COMPLEX, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
+from ..types import complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .complex_elements import Element, Field
+from .facts import FACTORIZATION
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs
@@ -163,7 +164,7 @@ class MatrixOp(GraphOp, ABC):
     """
 
     batching = batch_leading
-    stores = COMPLEX
+    facts = FACTORIZATION
 
     @classmethod
     @abstractmethod
@@ -246,7 +247,7 @@ class MatrixOp(GraphOp, ABC):
         lead = len(self.shape()) - 2
         elements = sum(math.prod(shape_of(value)[lead:]) for value in (*self.operands, *self.results))
         fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
-        return self.in_lockstep and max(self.shape()[:lead], default=1) >= _LEAST and fits
+        return self.facts.uniform_steps and max(self.shape()[:lead], default=1) >= _LEAST and fits
 
     @abstractmethod
     def loops(self, b: Any, m: Matrices) -> None:

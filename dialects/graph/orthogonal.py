@@ -20,13 +20,14 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, ShapeError
-from ..types import COMPLEX, element_of, is_complex, shape_of, tensor
+from ..types import element_of, is_complex, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, integer, one_of, word
 from .blocked import is_large
 from .blocked_reflectors import blocked_householder, blocked_product
 from .complex import imaginary
 from .complex_elements import Element, Field
 from .factor import solve_right, solve_with
+from .facts import FACTORIZATION
 from .matrices import (
     BLOCK,
     Matrices,
@@ -182,7 +183,7 @@ class HouseholderOp(MatrixOp):
     """
 
     name = "graph.householder"
-    in_lockstep = True
+    facts = FACTORIZATION.but(uniform_steps=True)
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     v = result_def(TensorType)
@@ -328,12 +329,12 @@ class QrOp(CompositeOp):
     """
 
     name = "graph.qr"
+    facts = FACTORIZATION
     x = operand_def(TensorType)
     mode = prop_def(StringAttr)
     q = result_def(TensorType)
     r = result_def(TensorType)
     syntax = "<mode> $x"
-    stores = COMPLEX
     derivative = Custom(_jvp_qr)
     batching = batch_leading
 

@@ -16,6 +16,7 @@ from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
 from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
 from .batching import along
 from .contract import ContractionOp
+from .facts import OpFacts
 
 PARTS: dict[Attribute, int] = {part: kind.parts for kind in KINDS.values() for part in (kind.right, kind.left)}
 """How many numbers of a type a word holds."""
@@ -36,7 +37,7 @@ class PackWordsOp(GraphOp):
     """
 
     name = "graph.pack_words"
-    stores = STORED
+    facts = OpFacts(stores=STORED)
     x = operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)

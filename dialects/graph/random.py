@@ -14,6 +14,7 @@ from ...errors import DTypeError
 from ..types import tensor
 from .base import Props, Types, Zero, graph_op, one_of, require_same_shape
 from .elementwise import ElementwiseOp, joined_shape
+from .facts import Cost, Rounding, elementwise
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -60,6 +61,7 @@ class Threefry2x32Op(ElementwiseOp):
     """
 
     name = "graph.threefry2x32"
+    facts = elementwise(Cost.LONG, Rounding.NONE)
     key0 = operand_def(TensorType)
     key1 = operand_def(TensorType)
     x0 = operand_def(TensorType)

@@ -18,6 +18,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, one_of, word
 from .batching import along
+from .facts import OpFacts, Rounding, rounding_by
 from .quiet import Quiet
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class ReduceOp(GraphOp):
     """
 
     name = "graph.reduce"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX, covers_operands=True)
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
     dims = prop_def(_INTS)
@@ -130,7 +131,10 @@ class ReduceOp(GraphOp):
     syntax = "<kind> $x over [dims]"
     derivative = Custom(_jvp_reduce, transpose=_transpose_reduce, linear=(0,))
     batching = along("dims")
-    reads_all = True
+
+    @property
+    def rounding(self) -> Rounding:
+        return rounding_by(self.kind.data)
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:

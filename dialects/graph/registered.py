@@ -45,10 +45,10 @@ def register_op(cls: type[OpT]) -> type[OpT]:
     extensions.add("op", cls.name, cls.__module__)
     defined = cls if "get_irdl_definition" in vars(cls) else graph_op(cls)
     defaults: dict[str, Any] = {}
-    if not defined.composite and "derivative" not in declared:
+    if not issubclass(defined, CompositeOp) and "derivative" not in declared:
         defaults["derivative"] = NotDifferentiable(lambda op: f"'{op.name}' op declares none: add derivative to its class")
     if "batching" not in declared:
-        defaults["batching"] = None if defined.composite else staticmethod(_not_batched)
+        defaults["batching"] = None if issubclass(defined, CompositeOp) else staticmethod(_not_batched)
     for name, value in defaults.items():
         setattr(defined, name, value)
     OPS[defined.name] = defined

@@ -22,6 +22,7 @@ from ..sizes.polynomial import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, one_of, require_same_element, require_same_shape, word
 from .batching import along
+from .facts import OpFacts, Rounding, rounding_by
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add.accumulate,
@@ -132,7 +133,7 @@ class ScanOp(GraphOp):
     """
 
     name = "graph.scan"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX)
     x = operand_def(TensorType)
     kind = prop_def(StringAttr)
     dim = prop_def(IntegerAttr)
@@ -143,6 +144,10 @@ class ScanOp(GraphOp):
     types = "same"
     derivative = Custom(_jvp_scan, transpose=_transpose_scan, linear=(0,))
     batching = along("dim")
+
+    @property
+    def rounding(self) -> Rounding:
+        return rounding_by(self.kind.data)
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -241,7 +246,7 @@ class RecurrenceOp(GraphOp):
     """
 
     name = "graph.recurrence"
-    stores = COMPLEX
+    facts = OpFacts(stores=COMPLEX)
     factor = operand_def(TensorType)
     term = operand_def(TensorType)
     dim = prop_def(IntegerAttr)

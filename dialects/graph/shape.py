@@ -18,6 +18,7 @@ from ..sizes.polynomial import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 from .batching import along, later, repeated
+from .facts import Cost, OpFacts, Rounding
 from .quiet import Quiet
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _INTS = DenseArrayBase.constr(i64)
 _SIZES = _INTS | BaseAttr(SizesAttr)
+_MOVED = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each")
+"""Of what only moves elements, of any type."""
+_INDEXED = _MOVED.but(cost=Cost.INDEX)
+"""Of what also is an index map alone, so that whoever reads the result may read the operand instead."""
 
 
 def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
@@ -52,11 +57,10 @@ class ReshapeOp(GraphOp):
     """
 
     name = "graph.reshape"
-    stores = (*STORED, *COMPLEX)
+    facts = _INDEXED.but(view=True, numpy_view=True)
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"
-    view = True
     derivative = Linear(lambda b, op, k, ct: b.reshape(ct, op.shape()))
     batching = _batch_reshape
 
@@ -127,14 +131,13 @@ class TransposeOp(GraphOp):
     """
 
     name = "graph.transpose"
-    stores = (*STORED, *COMPLEX)
+    facts = _INDEXED.but(numpy_view=True, covers_operands=True)
     x = operand_def(TensorType)
     perm = prop_def(_INTS)
     y = result_def(TensorType)
     syntax = "$x perm [perm]"
     derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
     batching = _batch_transpose
-    reads_all = True
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -187,14 +190,13 @@ class BroadcastOp(GraphOp):
     """
 
     name = "graph.broadcast"
-    stores = (*STORED, *COMPLEX)
+    facts = _INDEXED.but(covers_operands=True)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)
     syntax = "$x to [dims]"
     derivative = Linear(_transpose_broadcast)
     batching = _batch_broadcast
-    reads_all = True
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -274,7 +276,7 @@ class SliceOp(GraphOp):
     """
 
     name = "graph.slice"
-    stores = (*STORED, *COMPLEX)
+    facts = _INDEXED.but(numpy_view=True)
     x = operand_def(TensorType)
     start = prop_def(_SIZES)
     stop = prop_def(_SIZES)
@@ -361,7 +363,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
-    stores = (*STORED, *COMPLEX)
+    facts = _MOVED
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
@@ -370,7 +372,7 @@ class ConcatOp(GraphOp):
     batching = along("dim")
 
     @property
-    def one_nest(self) -> bool:
+    def stores_together(self) -> bool:
         """Whether it is a stack of a few operands along the last dim: their elements take turns in memory."""
         dim = self.dim.value.data
         alike = all(shape_of(x)[dim] == 1 for x in self.operands)
@@ -498,7 +500,7 @@ class PadOp(GraphOp):
     """
 
     name = "graph.pad"
-    stores = (*STORED, *COMPLEX)
+    facts = _MOVED
     x = operand_def(TensorType)
     value = operand_def(TensorType)
     low = prop_def(_SIZES)
@@ -594,7 +596,7 @@ class ReverseOp(GraphOp):
     """
 
     name = "graph.reverse"
-    stores = (*STORED, *COMPLEX)
+    facts = _INDEXED.but(numpy_view=True)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)

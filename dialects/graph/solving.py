@@ -11,9 +11,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
-from ..types import COMPLEX, element_of, part_of, shape_of, show_shape, tensor
+from ..types import element_of, part_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
+from .facts import FACTORIZATION
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -47,12 +48,12 @@ class SolveOp(CompositeOp):
     """
 
     name = "graph.solve"
+    facts = FACTORIZATION
     a = operand_def(TensorType)
     y = operand_def(TensorType)
     form = prop_def(StringAttr)
     x = result_def(TensorType)
     syntax = "<form> $a, $y"
-    stores = COMPLEX
     derivative = Custom(_jvp_solve)
     batching = batch_leading
 
@@ -161,10 +162,10 @@ class DetOp(CompositeOp):
     """
 
     name = "graph.det"
+    facts = FACTORIZATION
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"
-    stores = COMPLEX
     derivative = Custom(_jvp_det)
     batching = batch_leading
 
@@ -218,11 +219,11 @@ class PinvOp(CompositeOp):
     """
 
     name = "graph.pinv"
+    facts = FACTORIZATION
     x = operand_def(TensorType)
     rtol = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x, $rtol"
-    stores = COMPLEX
     derivative = Custom(_jvp_pinv)
     batching = batch_leading
 

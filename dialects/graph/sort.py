@@ -17,6 +17,7 @@ from ...errors import ShapeError
 from ..types import element_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_shape
 from .batching import alike
+from .facts import OpFacts, Rounding
 from .sort_keys import position_type, take_in_rows
 from .sort_loops import sort_rows
 
@@ -43,6 +44,7 @@ class SortOp(GraphOp):
     """
 
     name = "graph.sort"
+    facts = OpFacts(rounding=Rounding.NONE)
     xs = var_operand_def(TensorType)
     keys = prop_def(IntegerAttr)
     ys = var_result_def(TensorType)

@@ -11,10 +11,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError
-from ..types import COMPLEX, element_of, is_complex, part_of, shape_of, tensor
+from ..types import element_of, is_complex, part_of, shape_of, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, word
 from .complex import imaginary
 from .eigenvector_phase import np_phases
+from .facts import FACTORIZATION
 from .matrices import (
     adjoint_of,
     batch_leading,
@@ -83,13 +84,13 @@ class SvdOp(CompositeOp):
     """
 
     name = "graph.svd"
+    facts = FACTORIZATION
     x = operand_def(TensorType)
     mode = prop_def(StringAttr)
     u = result_def(TensorType)
     s = result_def(TensorType)
     vt = result_def(TensorType)
     syntax = "<mode> $x"
-    stores = COMPLEX
     derivative = Custom(_jvp_svd)
     batching = batch_leading
 

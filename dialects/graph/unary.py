@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def
 
 from ..types import COMPLEX, element_of
+from . import complex_arithmetic as parts
 from . import erf_inv
 from .base import Derivative, Elementwise, Linear, Props, Types, Zero
 from .elementwise import ElementwiseOp, require_domain, row
+from .facts import Cost, OpFacts, Rounding, elementwise
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -45,13 +47,13 @@ def unary(
     meaning: str,
     numpy: Callable[..., Any],
     *,
+    facts: OpFacts,
     derivative: Derivative,
     domain: str = "float",
-    stores: Sequence[Attribute] = (),
     scalar: Callable[..., SSAValue] | None = None,
 ) -> type[UnaryOp]:
     """The op `graph.<name>`; `scalar` is its scalar expression where that is not the function of its name."""
-    return row(UnaryOp, name, meaning, numpy, derivative, domain, stores, scalar, "%x", ())
+    return row(UnaryOp, name, meaning, numpy, derivative, domain, facts, scalar, "%x", ())
 
 
 def _rsqrt(x: np.ndarray) -> np.ndarray:
@@ -123,98 +125,145 @@ NegOp = unary(
     "neg",
     "Negation: `y[i] = -x[i]`; integers wrap.",
     np.negative,
+    facts=elementwise(Cost.LOAD, Rounding.NONE, on_parts="each"),
     derivative=Linear(lambda b, op, k, ct: b.neg(ct)),
     domain="number",
-    stores=COMPLEX,
     scalar=lambda b, x: b.neg(x),
 )
 AbsOp = unary(
     "abs",
     "Absolute value; the derivative at 0 is 0 (`sign`).",
     np.abs,
+    facts=elementwise(Cost.LOAD, Rounding.NONE),
     derivative=Elementwise(lambda b, x, y: b.sign(x)),
     domain="number",
     scalar=lambda b, x: b.abs(x),
 )
-SignOp = unary("sign", "-1, 0 or 1; NaN for NaN.", np.sign, derivative=Zero(), domain="number", scalar=lambda b, x: b.sign(x))
-FloorOp = unary("floor", "Greatest integer not above `x[i]`.", np.floor, derivative=Zero())
-CeilOp = unary("ceil", "Least integer not below `x[i]`.", np.ceil, derivative=Zero())
-RintOp = unary("rint", "Nearest integer, ties to even.", np.rint, derivative=Zero())
-ExpOp = unary("exp", "Exponential.", np.exp, derivative=Elementwise(lambda b, x, y: y), stores=COMPLEX)
-Expm1Op = unary("expm1", "`exp(x) - 1`, accurate near 0.", np.expm1, derivative=Elementwise(lambda b, x, y: b.expm1_slope(x)))
+SignOp = unary(
+    "sign",
+    "-1, 0 or 1; NaN for NaN.",
+    np.sign,
+    facts=elementwise(Cost.LOAD, Rounding.NONE),
+    derivative=Zero(),
+    domain="number",
+    scalar=lambda b, x: b.sign(x),
+)
+FloorOp = unary(
+    "floor", "Greatest integer not above `x[i]`.", np.floor, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+)
+CeilOp = unary(
+    "ceil", "Least integer not below `x[i]`.", np.ceil, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+)
+RintOp = unary(
+    "rint", "Nearest integer, ties to even.", np.rint, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+)
+ExpOp = unary(
+    "exp", "Exponential.", np.exp, facts=elementwise(Cost.LONG, on_parts=parts.exp), derivative=Elementwise(lambda b, x, y: y)
+)
+Expm1Op = unary(
+    "expm1",
+    "`exp(x) - 1`, accurate near 0.",
+    np.expm1,
+    facts=elementwise(Cost.LONG),
+    derivative=Elementwise(lambda b, x, y: b.expm1_slope(x)),
+)
 Expm1SlopeOp = unary(
     "expm1_slope",
     "The exponential as the derivative of `expm1`, beside which it costs little; 0 below twice the least normal number.",
     expm1_slope,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: y),
 )
 LogOp = unary(
     "log",
     "Natural logarithm; -inf at 0, NaN below.",
     np.log,
+    facts=elementwise(Cost.LONG, on_parts=parts.log),
     derivative=Elementwise(lambda b, x, y: b.div(b.full_like(x, 1), x)),
-    stores=COMPLEX,
 )
 Log1pOp = unary(
     "log1p",
     "`log(1 + x)`, accurate near 0.",
     np.log1p,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.div(b.full_like(x, 1), b.add(x, b.full_like(x, 1)))),
 )
 SqrtOp = unary(
     "sqrt",
     "Square root, correctly rounded; the derivative at 0 is inf.",
     np.sqrt,
+    facts=elementwise(Cost.SHORT, on_parts=parts.sqrt),
     derivative=Elementwise(lambda b, x, y: b.div(b.full_like(x, 0.5), y)),
-    stores=COMPLEX,
 )
 RsqrtOp = unary(
     "rsqrt",
     "`1 / sqrt(x)`; inf at 0.",
     _rsqrt,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, -0.5), b.div(y, x))),
 )
-SinOp = unary("sin", "Sine, of radians.", np.sin, derivative=Elementwise(lambda b, x, y: b.cos(x)), stores=COMPLEX)
-CosOp = unary("cos", "Cosine, of radians.", np.cos, derivative=Elementwise(lambda b, x, y: b.neg(b.sin(x))), stores=COMPLEX)
+SinOp = unary(
+    "sin",
+    "Sine, of radians.",
+    np.sin,
+    facts=elementwise(Cost.LONG, on_parts=parts.sin),
+    derivative=Elementwise(lambda b, x, y: b.cos(x)),
+)
+CosOp = unary(
+    "cos",
+    "Cosine, of radians.",
+    np.cos,
+    facts=elementwise(Cost.LONG, on_parts=parts.cos),
+    derivative=Elementwise(lambda b, x, y: b.neg(b.sin(x))),
+)
 TanOp = unary(
-    "tan", "Tangent, of radians.", np.tan, derivative=Elementwise(lambda b, x, y: b.add(b.full_like(y, 1), b.mul(y, y)))
+    "tan",
+    "Tangent, of radians.",
+    np.tan,
+    facts=elementwise(Cost.LONG),
+    derivative=Elementwise(lambda b, x, y: b.add(b.full_like(y, 1), b.mul(y, y))),
 )
 AtanOp = unary(
     "atan",
     "Arc tangent, in [-pi/2, pi/2].",
     np.arctan,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.div(b.full_like(x, 1), b.add(b.full_like(x, 1), b.mul(x, x)))),
 )
 TanhOp = unary(
     "tanh",
     "Hyperbolic tangent.",
     np.tanh,
+    facts=elementwise(Cost.LONG, on_parts=parts.tanh),
     derivative=Elementwise(_tanh_derivative),
-    stores=COMPLEX,
 )
 Sech2Op = unary(
     "sech2",
     "The square of the hyperbolic secant, `1 - tanh(x)^2` without cancellation; 0 where that is no normal number.",
     sech2,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, -2), b.mul(b.tanh(x), y))),
 )
-ErfOp = unary("erf", "Error function.", erf, derivative=Elementwise(_erf_derivative))
+ErfOp = unary("erf", "Error function.", erf, facts=elementwise(Cost.LONG), derivative=Elementwise(_erf_derivative))
 ErfcOp = unary(
     "erfc",
     "Complement of the error function, `1 - erf(x)`, accurate until it vanishes.",
     erfc,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.neg(_erf_derivative(b, x, y))),
 )
 GaussOp = unary(
     "gauss",
     "`exp(-x * x)`, accurate where it is small, of the exact square.",
     gauss,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, -2), b.mul(x, y))),
 )
 ErfInvOp = unary(
     "erf_inv",
     "Inverse of the error function: inf at 1, -inf at -1, NaN beyond. Within 4 ulp (`erf_inv.py`).",
     erf_inv.evaluated,
+    facts=elementwise(Cost.LONG),
     derivative=Elementwise(lambda b, x, y: b.mul(b.full_like(x, math.sqrt(math.pi) / 2), b.exp(b.mul(y, y)))),
     scalar=lambda b, x: erf_inv.written(b, x),
 )
@@ -222,6 +271,7 @@ NotOp = unary(
     "not",
     "Bitwise complement; logical not for i1.",
     np.invert,
+    facts=elementwise(Cost.LOAD, Rounding.NONE),
     derivative=Zero(),
     domain="integer",
     scalar=lambda b, x: b.invert(x),
@@ -230,6 +280,7 @@ PopcountOp = unary(
     "popcount",
     "How many bits are set, of negative numbers in two's complement.",
     _popcount,
+    facts=elementwise(Cost.LONG, Rounding.NONE),
     derivative=Zero(),
     domain="whole",
     scalar=lambda b, x: b.count("popcount", x),
@@ -238,6 +289,7 @@ ClzOp = unary(
     "clz",
     "How many bits stand above the highest that is set: all of them in 0.",
     _clz,
+    facts=elementwise(Cost.LONG, Rounding.NONE),
     derivative=Zero(),
     domain="whole",
     scalar=lambda b, x: b.count("clz", x),

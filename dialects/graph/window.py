@@ -21,6 +21,7 @@ from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, one_of,
 from .batching import all_batched
 from .conv import every_window, pad_with
 from .convolution import dilated, windows
+from .facts import OpFacts, Rounding, rounding_by
 from .reduce import others_product
 from .window_loops import Axis
 
@@ -167,11 +168,15 @@ class ReduceWindowOp(WindowOp):
     """
 
     name = "graph.reduce_window"
+    facts = OpFacts(writes_once=True)
     x = operand_def(TensorType)
     syntax = "<kind> $x window [window] stride [stride] low [low] high [high] dilation [dilation]"
     derivative = Custom(_jvp_window, transpose=_transpose_window, linear=(0,))
-    writes_once = True
     batching = _batch_window
+
+    @property
+    def rounding(self) -> Rounding:
+        return rounding_by(self.kind.data)
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
@@ -274,6 +279,7 @@ class WindowPickOp(ExtremeOp):
     """
 
     name = "graph.window_pick"
+    facts = OpFacts(rounding=Rounding.NONE)
     derivative = _transpose_to("window_put")
     batching = _batch_extreme
 

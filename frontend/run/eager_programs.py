@@ -2,8 +2,8 @@
 
 A program of several ops returns the same bits as `jit` of it. So it is compiled when it is recorded, unless its ops return
 these bits one by one (`_is_exact`): then it is interpreted for the first `WORTH_CODE` calls, which changes only its time. A
-single op is NumPy's function below `COMPILED_WORK`, and so are factorizations and other ops that take seconds to compile
-(`_is_large_code`). No program whose results depend on the choice changes from one to the other.
+single op is NumPy's function below `COMPILED_WORK`, and so are factorizations and other ops that are slow to compile
+(`OpFacts.slow_to_compile`). No program whose results depend on the choice changes from one to the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.graph.base import GraphOp, ints
-from ...dialects.graph.choose import CmpOp
+from ...dialects.graph.base import CompositeOp, GraphOp, ints
+from ...dialects.graph.choose import CmpOp, ConvertOp
 from ...dialects.graph.contract import DotOp
 from ...dialects.graph.elementwise import ElementwiseOp
+from ...dialects.graph.facts import Rounding
 from ...dialects.graph.quiet import Quiet, run_quietly
 from ...dialects.graph.shape import BroadcastOp
 from ...dialects.types import element_of, is_complex, is_float, numpy_dtype, shape_of
@@ -46,19 +47,6 @@ WORTH_CODE = 64
 _MOST_CONSTANT = 1 << 12
 """Largest value, in elements, that is precomputed because it depends on no input."""
 
-_MOVES = frozenset({"broadcast", "concat", "gather", "interleave", "pad", "reverse", "slice", "sort", "transpose"})
-_EXACT = _MOVES | {
-    "abs", "bitcast", "ceil", "complex", "const", "convert", "floor", "imag", "max", "min", "neg", "real", "rint",
-    "select", "sign",
-}  # fmt: skip
-"""Ops that round nothing, or as NumPy does, whatever is computed with them."""
-
-_LARGE_CODE = frozenset({
-    "butterflies", "cholesky", "det", "eig", "eigh", "fft", "householder", "householder_product", "lu", "pinv", "qr", "schur",
-    "solve", "square_svd", "svd", "triangular_solve",
-})  # fmt: skip
-"""Ops whose code takes so long to compile that small ones are left to NumPy."""
-
 _compiling = RLock()
 
 
@@ -81,7 +69,7 @@ class EagerProgram:
         computes = bool(trace.inputs and self._results)
         is_large = computes and sum(map(work, ops)) >= COMPILED_WORK
         is_several = len(stepped) > 1 or not all(map(_is_one_of_numpys, stepped))
-        is_one_program = computes and is_several and not any(_name(op) in _LARGE_CODE for op in ops)
+        is_one_program = computes and is_several and not any(op.facts.slow_to_compile for op in ops)
         self.may_change = is_one_program and not is_large and all(map(_is_exact, ops))
         self._compiled = is_large or (is_one_program and not self.may_change)
         self._exact: list[bool] = []
@@ -213,21 +201,17 @@ def _step(op: GraphOp, numbers: Mapping[SSAValue, int]) -> Step:
     return op.evaluator(), [numbers[o] for o in op.operands], [numbers[r] for r in op.results]
 
 
-def _name(op: Operation) -> str:
-    return op.name.removeprefix("graph.")
-
-
 def _is_one_of_numpys(op: GraphOp) -> bool:
     """Whether one function of NumPy evaluates an op, as fast as compiled code."""
     evaluate = op.evaluator()
-    return (
-        isinstance(evaluate, Quiet) and not op.composite and not (isinstance(op, DotOp) and evaluate.function is not np.matmul)
-    )
+    if not isinstance(evaluate, Quiet) or isinstance(op, CompositeOp):
+        return False
+    return not isinstance(op, DotOp) or evaluate.function is np.matmul
 
 
 def _is_exact(op: GraphOp) -> bool:
-    """Whether an op has the same bits by itself and compiled with others: it rounds nothing."""
-    if op.view or _name(op) in _EXACT:
+    """Whether an op has the same bits by itself and compiled with others: it rounds nothing, or as NumPy does."""
+    if op.facts.view or op.facts.rounding is Rounding.NONE or isinstance(op, ConvertOp):
         return True
     return not any(is_float(element_of(x)) or is_complex(element_of(x)) for x in op.results)
 
@@ -253,7 +237,7 @@ def work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
     elements = max(math.prod(shape_of(value)) for value in (*op.operands, *op.results))
-    if op.batching == "elementwise" or op.view:
+    if op.batching == "elementwise" or op.facts.view:
         return elements
-    equations = () if op.composite else op.equations()
+    equations = () if isinstance(op, CompositeOp) else op.equations()
     return sum(math.prod(e.space) for e in equations) if equations else _NEST_WEIGHT * elements

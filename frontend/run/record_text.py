@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, IntegerAttr, S
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
 from ...dialects.types import shape_of
 from ..trace.locations import shortened
@@ -22,18 +23,6 @@ from ..trace.tracing import Read
 if TYPE_CHECKING:
     from .record import Node, Record
 
-_INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "pow": "**",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "shl": "<<",
-    "shr": ">>",
-}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _HIDDEN = ("operandSegmentSizes", "callee", "wrt")
 
@@ -88,8 +77,8 @@ class Names:
             return f"-{operands[0]}"
         if name == "cmp":
             return f" {_COMPARISONS[_shown(op.properties['predicate'])]} ".join(operands)
-        if name in _INFIX:
-            return f" {_INFIX[name]} ".join(operands)
+        if isinstance(op, GraphOp) and op.facts.symbol:
+            return f" {op.facts.symbol} ".join(operands)
         callee = op.properties.get("callee")
         of = f" of {callee.root_reference.data}" if isinstance(callee, SymbolRefAttr) else ""
         options = [f"{k}={text}" for k, v in op.properties.items() if k not in _HIDDEN and (text := _shown(v)) != "[]"]

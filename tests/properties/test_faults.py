@@ -20,6 +20,7 @@ import pytest
 from lamina import pipeline
 from lamina.codegen.targets import TARGETS
 from lamina.dialects.graph import OPS
+from lamina.dialects.graph.base import CompositeOp
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.nest_builder import NestBuilder
 from lamina.lowering.strategies import STRATEGIES
@@ -131,7 +132,7 @@ class FaultyNest:
 
 def with_plain_form(row: Row) -> bool:
     op = op_of(row)
-    return op.has_nest and (op.has_plain_nest or op.composite)
+    return op.has_nest and (op.has_plain_nest or isinstance(op, CompositeOp))
 
 
 def builds(row: Row) -> int:

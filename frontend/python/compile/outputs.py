@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import BlockArgument, SSAValue
 
+from ....dialects.graph.base import GraphOp
 from ....dialects.sizes.polynomial import Size
 from ...trace.pytree import flatten, is_registered
 from ...trace.tracer import Tracer
@@ -20,7 +21,6 @@ from .environment import Leaf, Reading
 from .symbolic_ints import Number
 
 _CONSTANT: tuple[type, ...] = (types.ModuleType, type, types.BuiltinFunctionType, np.generic, np.ufunc)
-_VIEWS = {"graph.reshape", "graph.transpose", "graph.slice", "graph.reverse"}
 
 
 class Outputs:
@@ -143,8 +143,8 @@ class Outputs:
 
 def _viewed(value: SSAValue, stop: set[SSAValue] | None = None) -> SSAValue:
     """An array of which NumPy would return a view."""
-    while not isinstance(value, BlockArgument) and getattr(value.owner, "name", "") in _VIEWS:
-        value = value.owner.operands[0]  # pyright: ignore[reportAttributeAccessIssue]
+    while isinstance(value.owner, GraphOp) and value.owner.facts.numpy_view:
+        value = value.owner.operands[0]
         if stop and value in stop:
             break
     return value

@@ -1,4 +1,4 @@
-"""Functions of complex numbers as functions of their parts: what `graph-split-complex` makes of the ops.
+"""Functions of complex numbers as functions of their parts: what `graph-split-complex` makes of ops (`OpFacts.on_parts`).
 
 A complex value is a pair of values `(re, im)`. The functions are those of C99, Annex G: signs of zeros, branch cuts, infinities
 and NaN included. Products and quotients are what the formulas give, as in NumPy.
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..dialects.graph.complex import length
-from ..dialects.types import element_of, element_type, f64, numpy_dtype
-
-Parts = tuple[SSAValue, SSAValue]
+from ..types import element_of, element_type, f64, numpy_dtype
+from .complex import length
+from .facts import Parts
 
 
 def add(b: Any, x: Parts, y: Parts) -> Parts:

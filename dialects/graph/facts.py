@@ -1,0 +1,108 @@
+"""What passes know of an op beside its type rule and its loops: one frozen record, declared in the op's class.
+
+A pass asks `op.facts`, so no list of op names stands in a pass, and an op that is added is known to all of them. A default is
+what is safe to believe of an op that says nothing: it is expensive, it rounds, and it has no property that a rewrite could use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+from typing import Any, Literal
+
+from xdsl.ir import Attribute, SSAValue
+
+from ..types import COMPLEX
+
+Parts = tuple[SSAValue, SSAValue]
+"""The real and the imaginary part of a complex value."""
+
+
+class Cost(IntEnum):
+    """What it takes to compute an element of a result once more, in ascending order."""
+
+    INDEX = 0
+    """Index arithmetic alone: the element is an operand's, or a constant."""
+    LOAD = 1
+    """About as long as a load of the element would take: a sum, a comparison, a choice."""
+    SHORT = 2
+    """An instruction or two, slower than a load: a quotient, a square root."""
+    LONG = 3
+    """A polynomial, a sum, or loops."""
+
+
+class Rounding(Enum):
+    """Where the roundings of floats are in an op's error, for the check of what a pass may change."""
+
+    NONE = "none"
+    """Nothing is rounded: each float of a result is an operand's, its negation, or an integer that the type holds."""
+    RESULT = "result"
+    """Relative to each element of the result."""
+    TERMS = "terms"
+    """Relative to the sum of the magnitudes of the operands: what cancels loses digits."""
+    OPERANDS = "operands"
+    """As if each element of the operands were rounded first: sums in any order."""
+    NORM = "norm"
+    """As if the operands were rounded relative to their largest elements: Winograd, Fourier, factorizations."""
+
+
+@dataclass(frozen=True)
+class OpFacts:
+    """What passes know of the ops of one class.
+
+    Attributes:
+        cost: to compute one element of a result once more.
+        rounding: the error of the op; `GraphOp.rounding` says it of one op, where it depends on a property.
+        stores: element types that the op takes beside those that are computed with.
+        on_parts: what the op is on complex numbers, given as real and imaginary parts: "each" does to both parts what it does
+            to the whole; a function takes a graph builder and the parts of each operand. None: `graph-split-complex` has a rule
+            of its own, or refuses the op.
+        view: whether the result is the operand's buffer under another type, so that no kernel runs.
+        numpy_view: whether NumPy's function of this meaning gives a view of the operand, not a new array.
+        overwrites: the operand whose contents the result's buffer has before the op's nest changes them there.
+        writes_once: whether the op's nest writes each element of its one result once, with `b.write`, and reads none:
+            elementwise ops that follow are then computed where it writes.
+        covers_operands: whether the loops of its equation run over all of every dim that they read: sizes follow from its maps.
+        stores_together: whether the several equations of the op are stored in one nest; `GraphOp.stores_together` is of
+            one op.
+        fuses_copies: whether what only moves elements is computed where the op's nest copies its operands, not before.
+        uniform_steps: whether the op's loops over one matrix of a stack are the same for all of them, whatever their elements.
+        slow_to_compile: whether its code takes so long to compile that NumPy computes small ones outside of `jit`.
+        symbol: Python's operator of the op, `+`.
+    """
+
+    cost: Cost = Cost.LONG
+    rounding: Rounding = Rounding.OPERANDS
+    stores: tuple[Attribute, ...] = ()
+    on_parts: Literal["each"] | Callable[..., Parts] | None = None
+    view: bool = False
+    numpy_view: bool = False
+    overwrites: int | None = None
+    writes_once: bool = False
+    covers_operands: bool = False
+    stores_together: bool = False
+    fuses_copies: bool = False
+    uniform_steps: bool = False
+    slow_to_compile: bool = False
+    symbol: str = ""
+
+    def but(self, **changes: Any) -> OpFacts:
+        """The same facts with changes: what a class says beside its family."""
+        return replace(self, **changes)
+
+
+def elementwise(cost: Cost, rounding: Rounding = Rounding.RESULT, **more: Any) -> OpFacts:
+    """The facts of an elementwise op; complex numbers are stored where it says what it is on their parts."""
+    if more.get("on_parts") is not None:
+        more.setdefault("stores", COMPLEX)
+    return OpFacts(cost=cost, rounding=rounding, covers_operands=True, **more)
+
+
+def rounding_by(kind: str) -> Rounding:
+    """The error of what combines elements by a monoid, or sets them: some only pick one of their operands."""
+    return Rounding.NONE if kind in ("max", "min", "and", "or", "set") else Rounding.OPERANDS
+
+
+FACTORIZATION = OpFacts(rounding=Rounding.NORM, stores=COMPLEX, slow_to_compile=True)
+"""Of factorizations of matrices, and of what is made of them."""
