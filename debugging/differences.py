@@ -20,12 +20,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..dialects.graph.autodiff import JvpOp, TransposedOp, VjpOp, VmapOp
+from ..dialects.graph.autodiff import JvpOp, TransformOp, TransposedOp, VjpOp, VmapOp
 from ..dialects.graph.builder import dense_array
+from ..dialects.graph.facts import OwnDerivative
 from ..dialects.types import f64, numpy_dtype, shape_of, tensor
 from ..runtime.interpreter import Interpreter, InterpreterError
-
-TRANSFORMS = ("graph.jvp", "graph.vjp", "graph.vmap", "graph.transposed")
 
 MAX_COLUMNS = 400
 """The most elements a gradient may have here: each one takes four runs of its function."""
@@ -42,7 +41,7 @@ class NoMeaningError(InterpreterError):
 
 def has_transforms(module: ModuleOp) -> bool:
     """Whether functions of functions are still to be expanded."""
-    return any(op.name in TRANSFORMS for op in module.walk())
+    return any(isinstance(op, TransformOp) for op in module.walk())
 
 
 def lifted(module: ModuleOp) -> ModuleOp:
@@ -178,7 +177,7 @@ def _check_rules(symbols: dict[str, Operation], name: str, op: Operation) -> Non
     while todo:
         function = symbols.get(todo.pop())
         for inner in () if function is None else function.walk():
-            if inner.name in ("graph.stop_gradient", "graph.custom_derivative", "graph.kernel", "graph.callback"):
+            if inner.has_trait(OwnDerivative):
                 raise NoMeaningError(f"'{op.name}' op of a function with {inner.name}, which has a rule of its own", op)
             if any("complex" in str(v.type) for v in inner.results):
                 raise NoMeaningError(f"'{op.name}' op of a function of complex numbers", op)
@@ -208,4 +207,4 @@ def _element(value: SSAValue) -> Any:
     return type.element_type
 
 
-__all__ = ["STEPS", "TRANSFORMS", "ByDifferences", "NoMeaningError", "has_transforms", "lifted"]
+__all__ = ["STEPS", "ByDifferences", "NoMeaningError", "has_transforms", "lifted"]

@@ -25,10 +25,12 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import ConstantLike, IsTerminator
 
 from ..dialects.context import make_context
 from ..dialects.dominance import errors_in
 from ..dialects.graph.create import ConstOp
+from ..dialects.graph.effects import EffectOp
 from ..dialects.parsing import parse_module
 from ..errors import is_interruption
 
@@ -41,12 +43,15 @@ SECONDS = 60.0
 
 def op_count(module: ModuleOp) -> int:
     """Ops of a module that compute: all but modules, functions, kernels, and terminators."""
-    return sum(1 for op in module.walk() if op.name not in _FRAMES)
+    return sum(1 for op in module.walk() if _computes(op))
 
 
-_FRAMES = frozenset(
-    "builtin.module func.func func.return program.func loop.kernel loop.yield graph.yield graph.const arith.constant".split()
-)
+def _computes(op: Operation) -> bool:
+    is_fixed = op.has_trait(IsTerminator) or op.has_trait(ConstantLike)
+    return not is_fixed and op.name not in _FRAMES
+
+
+_FRAMES = frozenset("builtin.module func.func program.func loop.kernel".split())
 
 
 def reduced(module: ModuleOp, fails: Fails, seconds: float = SECONDS) -> ModuleOp:
@@ -215,7 +220,7 @@ def drop_range(ops: Sequence[Operation], way: Way) -> bool | None:
     """Leave out some ops, of which those that frame others stay."""
     gone = 0
     for op in reversed(ops):
-        if op.parent is None or op.name in _FRAMES or op.name in ("func.return", "graph.yield", "loop.yield"):
+        if op.parent is None or not _computes(op):
             continue
         values = [way(result, op) for result in op.results if result.first_use is not None]
         if any(value is None for value in values):
@@ -340,7 +345,7 @@ def remove_dead(module: ModuleOp) -> None:
         for op in _backwards(module):
             pure = op.name.startswith(("graph.", "arith.", "math.", "scalar.", "vector.", "loop.load", "loop.gather"))
             if pure and op.results and op.parent is not None and all(r.first_use is None for r in op.results):
-                if op.name in ("graph.print", "graph.assert", "graph.callback"):
+                if isinstance(op, EffectOp):
                     continue
                 op.detach()
                 op.erase()

@@ -69,7 +69,7 @@ _BINARY: dict[str, tuple[type[Operation] | None, ...]] = {
 }
 _OVERFLOW_OPS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
 
-_UNARY: dict[str, type[Operation]] = {
+UNARY: dict[str, type[Operation]] = {
     "floor": math.FloorOp,
     "ceil": math.CeilOp,
     "rint": math.RoundEvenOp,
@@ -90,6 +90,7 @@ _UNARY: dict[str, type[Operation]] = {
     "gauss": GaussOp,
     "sech2": Sech2Op,
 }
+"""Functions of one float, by their graph names."""
 
 _COUNTS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}
 
@@ -173,7 +174,7 @@ class ScalarBuilder:
 
     def unary(self, name: str, x: SSAValue) -> SSAValue:
         """A `math` function of a float, by its graph name."""
-        return self.insert(_UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
+        return self.insert(UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
 
     def fma(self, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
         """`x * y + z` of floats, in one rounding where the target has the instruction."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region
 
-from ..dialects.graph.base import CompositeOp
-from ..dialects.graph.fusion import structure_of
+from ..dialects.graph.base import CompositeOp, GraphOp
+from ..dialects.graph.create import ConstOp
+from ..dialects.graph.facts import Cost
+from ..dialects.graph.fusion import YieldOp, structure_of
 from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.shapes import shapes_attribute
 from ..dialects.sizes.polynomial import Size
@@ -68,8 +70,9 @@ class Kernels:
         return kernel
 
     def _name(self, body: Block) -> str:
-        words = [op.name.removeprefix("graph.") for op in body.ops if op.name not in ("graph.const", "graph.yield")]
-        heavy = [w for w in words if w not in ("broadcast", "transpose", "slice", "iota", "reshape")] or words or ["copy"]
+        ops = [op for op in body.ops if isinstance(op, GraphOp) and not isinstance(op, ConstOp | YieldOp)]
+        heavy = [op for op in ops if op.facts.cost is not Cost.INDEX] or ops
+        heavy = [op.name.removeprefix("graph.") for op in heavy] or ["copy"]
         shown = list(dict.fromkeys(heavy))
         return self.unique("_".join(shown[:MAX_NAME_OPS]) + (f"_{len(heavy)}ops" if len(shown) > MAX_NAME_OPS else ""))
 

@@ -190,9 +190,10 @@ def specialize(module: ModuleOp, ctx: Context, entry: str, inputs: Sequence[np.n
 def interpreted(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
     """The function in the reference interpreter."""
     from .. import pipeline
+    from ..dialects.graph.autodiff import TransformOp
     from ..runtime.interpreter import interpret
 
-    if any(op.name in ("graph.jvp", "graph.vjp", "graph.vmap", "graph.transposed") for op in module.walk()):
+    if any(isinstance(op, TransformOp) for op in module.walk()):
         pipeline.run_to(module, "optimized")
     return lambda *args: interpret(module, entry, args)
 

@@ -43,7 +43,7 @@ def cse_block(block: Block) -> None:
 
 def _follows_its_use(op: GraphOp | ControlOp) -> bool:
     """Whether an op has a size that its operands do not give: two that read alike may differ."""
-    return op.name in ("graph.broadcast", "graph.iota") and has_open_size(op.results[0])
+    return not isinstance(op, ControlOp) and op.facts.declares_sizes and has_open_size(op.results[0])
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.choose import CmpOp
 from ..dialects.graph.conditional import FLAG, CaseOp
+from ..dialects.graph.create import ConstOp
 from ..dialects.types import is_float, shape_of
 from ._fold_control import constant
 from ._for_loops import new_function, types_of
@@ -114,7 +116,8 @@ def _only_case(function: FuncOp) -> CaseOp | None:
     """The case of a function that has nothing else but its condition, and whose results it returns."""
     ops = list(function.body.block.ops)
     cases = [op for op in ops if isinstance(op, CaseOp)]
-    if len(cases) != 1 or any(op.name not in ("graph.case", "graph.cmp", "graph.const") and op is not ops[-1] for op in ops):
+    others = [op for op in ops[:-1] if not isinstance(op, CaseOp)]
+    if len(cases) != 1 or not all(isinstance(op, ConstOp | CmpOp) for op in others):
         return None
     (case,), last = cases, ops[-1]
     if not isinstance(last, ReturnOp) or list(last.operands) != list(case.results):

@@ -24,6 +24,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ..dialects.graph.binary import AddOp, SubOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import WhileOp
 from ..dialects.graph.control import INDEX, ForOp
@@ -110,15 +111,16 @@ def _step(body: FuncOp, n_consts: int, number: int) -> int | None:
     block = body.body.block
     assert block.last_op is not None
     before, op = block.args[n_consts + number], block.last_op.operands[number].owner
-    if not isinstance(op, Operation) or op.name not in ("graph.add", "graph.sub"):
+    is_sum = isinstance(op, AddOp)
+    if not is_sum and not isinstance(op, SubOp):
         return None
     x, y = op.operands
-    if op.name == "graph.add" and y is before:
+    if is_sum and y is before:
         x, y = y, x
     step = constant(y)
     if x is not before or step is None or not int(step):
         return None
-    return int(step) if op.name == "graph.add" else -int(step)
+    return int(step) if is_sum else -int(step)
 
 
 def _is_integer(value: SSAValue) -> bool:

@@ -33,7 +33,7 @@ from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
-from .facts import OpFacts, Rounding
+from .facts import OpFacts, OwnDerivative, Rounding
 from .fusion import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)
@@ -65,7 +65,14 @@ def type_list(types: Iterable[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-class DerivativeOp(TextOp, ABC):
+class TransformOp(TextOp, ABC):
+    """Base of ops that transform a function: passes expand them, and nothing computes them."""
+
+    EXPANDED_BY: ClassVar[str]
+    """The passes that replace the op, in words."""
+
+
+class DerivativeOp(TransformOp, ABC):
     """Base of `graph.jvp` and `graph.vjp`: a function, the point, and the vectors that its derivative is applied to."""
 
     WORD: ClassVar[str] = ""
@@ -129,6 +136,7 @@ class JvpOp(DerivativeOp):
     """
 
     name = "graph.jvp"
+    EXPANDED_BY: ClassVar[str] = "graph-linearize"
     WORD: ClassVar[str] = "tangents"
     SYNTAX: ClassVar[str] = "@callee(primals) tangents(vectors) wrt [wrt]"
 
@@ -153,6 +161,7 @@ class VjpOp(DerivativeOp):
     """
 
     name = "graph.vjp"
+    EXPANDED_BY: ClassVar[str] = "graph-linearize and graph-transpose"
     WORD: ClassVar[str] = "cotangents"
     SYNTAX: ClassVar[str] = "@callee(primals) cotangents(vectors) wrt [wrt]"
 
@@ -165,7 +174,7 @@ class VjpOp(DerivativeOp):
 
 
 @irdl_op_definition
-class VmapOp(TextOp):
+class VmapOp(TransformOp):
     """A function applied to every element along one dim of its arguments; results are stacked along a new first dim.
 
     `axes` names that dim of each argument, -1 for one that is the same for all.
@@ -176,6 +185,7 @@ class VmapOp(TextOp):
     """
 
     name = "graph.vmap"
+    EXPANDED_BY: ClassVar[str] = "graph-vmap"
     SYNTAX: ClassVar[str] = "@callee(arguments) axes [axes]"
     arguments = var_operand_def(TensorType)
     callee = prop_def(SymbolRefAttr)
@@ -224,7 +234,7 @@ def _mapped_size(types: Sequence[Any], axes: Sequence[int]) -> int:
 
 
 @irdl_op_definition
-class TransposedOp(TextOp):
+class TransposedOp(TransformOp):
     """The transpose of a linear map, applied to cotangents: the region is the map, one result for each of its arguments.
 
     The region may use values from outside; it is linear in its arguments.
@@ -239,6 +249,7 @@ class TransposedOp(TextOp):
     """
 
     name = "graph.transposed"
+    EXPANDED_BY: ClassVar[str] = "graph-transpose"
     SYNTAX: ClassVar[str] = "(cotangents) {body}"
     cotangents = var_operand_def(TensorType)
     body = region_def("single_block")
@@ -267,6 +278,7 @@ class StopGradientOp(CompositeOp):
 
     name = "graph.stop_gradient"
     facts = OpFacts(rounding=Rounding.NONE, stores=COMPLEX)
+    traits = traits_def(OwnDerivative())
     x = operand_def(TensorType)
     y = result_def(TensorType)
     syntax = "$x"

@@ -71,7 +71,7 @@ class IotaOp(GraphOp):
     """
 
     name = "graph.iota"
-    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE)
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, declares_sizes=True)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
     syntax = "along #dim"

@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..syntax import TextOp
 from .autodiff import function_of, has_tangent, type_list
 from .effects import EffectsOfFunctions
+from .facts import OwnDerivative
 
 
 @irdl_op_definition
@@ -65,7 +66,7 @@ class CustomDerivativeOp(TextOp):
     arguments = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(EffectsOfFunctions())
+    traits = traits_def(EffectsOfFunctions(), OwnDerivative())
 
     @staticmethod
     def make(

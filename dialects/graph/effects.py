@@ -39,7 +39,7 @@ from ..element_types import STORED
 from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
-from .facts import OpFacts, Rounding
+from .facts import OpFacts, OwnDerivative, Rounding
 
 METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
 """How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,
@@ -188,6 +188,7 @@ class CallbackOp(EffectOp):
     """
 
     name = "graph.callback"
+    traits = traits_def(OwnDerivative())
     SYNTAX: ClassVar[str] = f"{EffectOp.SYNTAX} ?pure (vmap <vmap>)?"
     pure = opt_prop_def(UnitAttr)
     vmap = prop_def(StringAttr, default_value=StringAttr("none"))

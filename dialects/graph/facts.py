@@ -12,8 +12,14 @@ from enum import Enum, IntEnum
 from typing import Any, Literal
 
 from xdsl.ir import Attribute, SSAValue
+from xdsl.traits import OpTrait
 
 from ..types import COMPLEX
+
+
+class OwnDerivative(OpTrait):
+    """The op's derivative is what its user declares, or none by wish: differences of its values do not give it."""
+
 
 Parts = tuple[SSAValue, SSAValue]
 """The real and the imaginary part of a complex value."""
@@ -66,9 +72,12 @@ class OpFacts:
         covers_operands: whether the loops of its equation run over all of every dim that they read: sizes follow from its maps.
         stores_together: whether the several equations of the op are stored in one nest; `GraphOp.stores_together` is of
             one op.
+        declares_sizes: whether sizes of the result stand in its type alone, where no operand has them: two ops that read alike
+            may differ in what is `?`.
         fuses_copies: whether what only moves elements is computed where the op's nest copies its operands, not before.
         uniform_steps: whether the op's loops over one matrix of a stack are the same for all of them, whatever their elements.
         slow_to_compile: whether its code takes so long to compile that NumPy computes small ones outside of `jit`.
+        keeps_integers: whether NumPy's function, which is of floats here, gives integers back unchanged, as `floor` does.
         symbol: Python's operator of the op, `+`.
     """
 
@@ -82,9 +91,11 @@ class OpFacts:
     writes_once: bool = False
     covers_operands: bool = False
     stores_together: bool = False
+    declares_sizes: bool = False
     fuses_copies: bool = False
     uniform_steps: bool = False
     slow_to_compile: bool = False
+    keeps_integers: bool = False
     symbol: str = ""
 
     def but(self, **changes: Any) -> OpFacts:

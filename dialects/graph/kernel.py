@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, SymbolRefAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import prop_def, var_operand_def, var_result_def
+from xdsl.irdl import prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import SymbolTable
@@ -19,6 +19,7 @@ from ...errors import CompileError, DTypeError, ShapeError
 from ..assembly import parse_type_list, parse_types, print_type_list, print_types
 from ..types import DYNAMIC, tensor_of
 from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
+from .facts import OwnDerivative
 
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
     from ..loop.loops import KernelOp
@@ -81,6 +82,7 @@ class KernelCallOp(GraphOp):
     """
 
     name = "graph.kernel"
+    traits = traits_def(OwnDerivative())
     kernel = prop_def(FlatSymbolRefAttrConstr)
     roles = prop_def(DenseArrayBase.constr(i64))
     inputs = var_operand_def(TensorType)

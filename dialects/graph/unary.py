@@ -149,13 +149,25 @@ SignOp = unary(
     scalar=lambda b, x: b.sign(x),
 )
 FloorOp = unary(
-    "floor", "Greatest integer not above `x[i]`.", np.floor, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+    "floor",
+    "Greatest integer not above `x[i]`.",
+    np.floor,
+    facts=elementwise(Cost.SHORT, Rounding.NONE, keeps_integers=True),
+    derivative=Zero(),
 )
 CeilOp = unary(
-    "ceil", "Least integer not below `x[i]`.", np.ceil, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+    "ceil",
+    "Least integer not below `x[i]`.",
+    np.ceil,
+    facts=elementwise(Cost.SHORT, Rounding.NONE, keeps_integers=True),
+    derivative=Zero(),
 )
 RintOp = unary(
-    "rint", "Nearest integer, ties to even.", np.rint, facts=elementwise(Cost.SHORT, Rounding.NONE), derivative=Zero()
+    "rint",
+    "Nearest integer, ties to even.",
+    np.rint,
+    facts=elementwise(Cost.SHORT, Rounding.NONE, keeps_integers=True),
+    derivative=Zero(),
 )
 ExpOp = unary(
     "exp", "Exponential.", np.exp, facts=elementwise(Cost.LONG, on_parts=parts.exp), derivative=Elementwise(lambda b, x, y: y)

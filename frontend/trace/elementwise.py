@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.graph import OPS
 from ...dialects.sizes.polynomial import Size
 from ...dialects.types import element_type
 from ...errors import DTypeError, ShapeError
@@ -78,7 +79,7 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
             return formula(tracers[0])
         if name == "cmp" and props["predicate"] not in ("eq", "ne"):
             return complex_formulas.compare(props["predicate"], *tracers)
-    if ufunc.nin == 1 and not is_float_dtype(tracers[0].dtype) and name in ("floor", "ceil", "rint"):
+    if OPS[name].facts.keeps_integers and not is_float_dtype(tracers[0].dtype):
         return tracers[0]
     if name == "cmp" and tracers[0].dtype != tracers[1].dtype:
         return _compare_mixed(tracers[0], tracers[1], props["predicate"])

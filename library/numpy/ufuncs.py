@@ -161,8 +161,9 @@ def round(a: Any, decimals: int = 0) -> Any:
     if decimals == 0:
         return build("rint", x, weak=x.weak)
     scale = full_like_tracer(x, 10.0 ** math.fabs(decimals))
-    forth, back = ("mul", "div") if decimals > 0 else ("div", "mul")
-    return build(back, build("rint", build(forth, x, scale)), scale, weak=x.weak)
+    if decimals > 0:
+        return build("div", build("rint", build("mul", x, scale)), scale, weak=x.weak)
+    return build("mul", build("rint", build("div", x, scale)), scale, weak=x.weak)
 
 
 def _divmod(ufunc: np.ufunc, x1: Any, x2: Any) -> tuple[Tracer, Tracer]:

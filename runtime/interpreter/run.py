@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects import program
+from ...dialects.graph.autodiff import TransformOp
 from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
 from ...dialects.graph.conditional import CaseOp
@@ -129,13 +130,15 @@ class Interpreter:
                 self.symbols[name.data] = op
         self.handlers: dict[str, Callable[[Any, Values], None]] = {
             "func.call": self._call,
-            **dict.fromkeys(("graph.print", "graph.assert", "graph.callback"), self._effect_of_graph),
+            "graph.assert": self._effect_of_graph,
             "graph.call": self._call,
+            "graph.callback": self._effect_of_graph,
             "graph.case": self._case_graph,
             "graph.custom_derivative": self._call,
             "graph.for": self._repeat_graph,
             "graph.fusion": self._fusion,
             "graph.kernel": self._kernel,
+            "graph.print": self._effect_of_graph,
             "graph.while": self._while_graph,
             "loop.branch": self._branch,
             "loop.call": self._call_once,
@@ -307,12 +310,7 @@ class Interpreter:
         return results
 
     def _unknown(self, op: Operation, values: Values) -> None:
-        hint = {
-            "graph.jvp": "; run graph-linearize",
-            "graph.vjp": "; run graph-linearize and graph-transpose",
-            "graph.transposed": "; run graph-transpose",
-            "graph.vmap": "; run graph-vmap",
-        }.get(op.name, "")
+        hint = f"; run {op.EXPANDED_BY}" if isinstance(op, TransformOp) else ""
         raise InterpreterError(f"'{op.name}' op cannot be interpreted{hint}", op)
 
     def _call(self, op: func.CallOp | CustomDerivativeOp, values: Values) -> None:

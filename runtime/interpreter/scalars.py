@@ -17,6 +17,7 @@ from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
 from ...dialects.packed_dot import KINDS
 from ...dialects.rounding import cast
+from ...dialects.scalar import UNARY
 from ...dialects.types import is_bool, numpy_dtype, scalar_of
 from . import vectors
 
@@ -172,12 +173,10 @@ MEANINGS: dict[str, Meaning] = {
     "scalar.dot_words": lambda op, x, y: KINDS[op.of.data].dot(np.asarray(x), np.asarray(y))[()],
     "math.absf": _plain(np.abs),
     "math.absi": _plain(np.abs),
-    "math.roundeven": _plain(np.rint),
     "math.trunc": _plain(np.trunc),
     "math.copysign": _plain(np.copysign),
     "math.powf": _plain(np.power),
     "math.ipowi": _graph("pow"),
-    "math.atan": _plain(np.arctan),
     "math.atan2": _plain(np.arctan2),
     "math.exp2": _plain(np.exp2),
     "math.fma": _fma,
@@ -188,8 +187,7 @@ MEANINGS: dict[str, Meaning] = {
     "math.ctpop": _graph("popcount"),
     "math.ctlz": _graph("clz"),
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
-    **{f"math.{name}": _graph(name) for name in "floor ceil exp expm1 log log1p sqrt rsqrt sin cos tan tanh erf erfc".split()},
-    **{f"scalar.{name}": _graph(name) for name in ("expm1_slope", "gauss", "sech2")},
+    **{function.name: _graph(name) for name, function in UNARY.items()},
     **vectors.MEANINGS,
 }
 """From op name to its meaning."""
