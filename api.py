@@ -165,6 +165,7 @@ from .frontend.trace.pytree import (
 from .dialects.graph.convolution import dilated as dilated_size, windows as conv_windows
 from .dialects.graph.factor import permuted as permuted_rows, permuted_back as permuted_back
 from .dialects.graph.fft import roots_of_unity as roots_of_unity
+from .dialects.functions import FUNCTIONS as scalar_functions
 
 # Errors.
 from .errors import (

@@ -17,8 +17,8 @@ import ml_dtypes
 import numpy as np
 from xdsl.ir import Operation
 
+from ..dialects.facts import Rounding
 from ..dialects.graph.base import GraphOp
-from ..dialects.graph.facts import Rounding
 from ..runtime.interpreter import Interpreter, accesses, monoids
 
 STEP = 8.0

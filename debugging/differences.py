@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..dialects.facts import OwnDerivative
 from ..dialects.graph.autodiff import JvpOp, TransformOp, TransposedOp, VjpOp, VmapOp
 from ..dialects.graph.builder import dense_array
-from ..dialects.graph.facts import OwnDerivative
 from ..dialects.types import f64, numpy_dtype, shape_of, tensor
 from ..runtime.interpreter import Interpreter, InterpreterError
 

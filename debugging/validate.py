@@ -23,7 +23,7 @@ from ..runtime.interpreter import Interpreter, InterpreterError, TooLongError
 from .cases import Case, Make, Skip, cases_of
 from .comparison import Derived, Near, brief, describe_difference, first_difference
 from .conditioned import Condition, measured
-from .differences import STEPS, TRANSFORMS, ByDifferences, has_transforms, lifted
+from .differences import STEPS, ByDifferences, has_transforms, lifted
 
 MAX_ITERATIONS = 60_000
 """Loop iterations of one run, about a second; functions that take more are left out from that pass on, with a note."""
@@ -186,7 +186,7 @@ class _Validation:
         case.settled = True
         found = self._differ_by_definition(case, wide)
         if isinstance(found, str):
-            self.skip(case.subject, f"compared from the pass on that expands the last of {', '.join(TRANSFORMS)}: {found}")
+            self.skip(case.subject, f"compared from the pass on that expands the last function of a function: {found}")
         else:
             case.expected, case.other = found
 

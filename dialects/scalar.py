@@ -23,8 +23,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
+from .functions import FUNCTIONS
 from .packed_dot import KINDS
-from .scalar_ops import DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op
+from .scalar_ops import DotWordsOp
 from .types import (
     Kind,
     bf16,
@@ -60,7 +61,6 @@ _BINARY: dict[str, tuple[type[Operation] | None, ...]] = {
     "max": (arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, arith.OrIOp),
     "min": (arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, arith.AndIOp),
     "pow": (math.PowFOp, math.IPowIOp, None, None),
-    "atan2": (math.Atan2Op, None, None, None),
     "and": (None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
     "or": (None, arith.OrIOp, arith.OrIOp, arith.OrIOp),
     "xor": (None, arith.XOrIOp, arith.XOrIOp, arith.XOrIOp),
@@ -68,29 +68,6 @@ _BINARY: dict[str, tuple[type[Operation] | None, ...]] = {
     "shr": (None, arith.ShRSIOp, arith.ShRUIOp, None),
 }
 _OVERFLOW_OPS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp)
-
-UNARY: dict[str, type[Operation]] = {
-    "floor": math.FloorOp,
-    "ceil": math.CeilOp,
-    "rint": math.RoundEvenOp,
-    "exp": math.ExpOp,
-    "expm1": math.ExpM1Op,
-    "log": math.LogOp,
-    "log1p": math.Log1pOp,
-    "sqrt": math.SqrtOp,
-    "rsqrt": math.RsqrtOp,
-    "sin": math.SinOp,
-    "cos": math.CosOp,
-    "tan": math.TanOp,
-    "atan": math.AtanOp,
-    "tanh": math.TanhOp,
-    "erf": math.ErfOp,
-    "erfc": vocabulary.ErfcOp,
-    "expm1_slope": Expm1SlopeOp,
-    "gauss": GaussOp,
-    "sech2": Sech2Op,
-}
-"""Functions of one float, by their graph names."""
 
 _COUNTS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}
 
@@ -142,9 +119,13 @@ class ScalarBuilder:
         return self.insert(vocabulary.ConstantOp.create(result_types=[type], properties={"value": attribute}))
 
     def binary(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
-        """`add sub mul div floordiv rem max min pow and or xor shl shr` by element type. Integer `div` and `rem` truncate."""
+        """`add sub mul div floordiv rem max min pow and or xor shl shr` by element type, or a function of two floats.
+
+        Integer `div` and `rem` truncate.
+        """
         element = scalar_of(x.type)
-        op = _BINARY[name][_KINDS.index(kind_of(element))]
+        row = _BINARY.get(name) or (FUNCTIONS[name].op, None, None, None)
+        op = row[_KINDS.index(kind_of(element))]
         if op is None:
             raise TypeError(f"no scalar operation {name} for {element}")
         properties: dict[str, Attribute] = {}
@@ -173,8 +154,9 @@ class ScalarBuilder:
         return self.binary("min", x, y)
 
     def unary(self, name: str, x: SSAValue) -> SSAValue:
-        """A `math` function of a float, by its graph name."""
-        return self.insert(UNARY[name].create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
+        """A function of a float, by its name in `functions.py`."""
+        op = FUNCTIONS[name].op
+        return self.insert(op.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
 
     def fma(self, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
         """`x * y + z` of floats, in one rounding where the target has the instruction."""

@@ -1,7 +1,7 @@
 """The scalar dialect: arithmetic on scalars, and lane by lane on vectors, that upstream's `arith` and `math` lack.
 
-Sums of products of the parts of words are what one instruction adds to a sum; the functions are derivatives that share the
-instructions of a function.
+Sums of products of the parts of words are what one instruction adds to a sum; functions that upstream has not are those of
+`functions.py`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition,
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .functions import FUNCTIONS
 from .packed_dot import KINDS, WORD
 from .types import scalar_of
-from .vocabulary import FloatFunctionOp
+from .vocabulary import FloatFunctionOp, FloatFunctionsOp
 
 
 @irdl_op_definition
@@ -61,42 +62,6 @@ def _lanes(type: Attribute) -> int:
     return type.get_shape()[0] if isinstance(type, VectorType) else 0
 
 
-@irdl_op_definition
-class Expm1SlopeOp(FloatFunctionOp):
-    """The exponential, by the instructions of `math.expm1`.
-
-    ```mlir
-    %r = scalar.expm1_slope %x : f32
-    ```
-    """
-
-    name = "scalar.expm1_slope"
-
-
-@irdl_op_definition
-class GaussOp(FloatFunctionOp):
-    """`exp(-x * x)`, of the exact square.
-
-    ```mlir
-    %r = scalar.gauss %x : f32
-    ```
-    """
-
-    name = "scalar.gauss"
-
-
-@irdl_op_definition
-class Sech2Op(FloatFunctionOp):
-    """The square of the hyperbolic secant.
-
-    ```mlir
-    %r = scalar.sech2 %x : f32
-    ```
-    """
-
-    name = "scalar.sech2"
-
-
 def is_arithmetic(op: Operation) -> bool:
     """Whether an op computes scalars, or vectors lane by lane, from such, and does nothing else."""
     return op.name.startswith(("arith.", "math.", "scalar."))
@@ -104,7 +69,8 @@ def is_arithmetic(op: Operation) -> bool:
 
 def is_function(op: Operation) -> bool:
     """Whether an op is of `math` or like it: a function, which may take many instructions."""
-    return op.name.startswith("math.") or isinstance(op, FloatFunctionOp)
+    return op.name.startswith("math.") or isinstance(op, FloatFunctionOp | FloatFunctionsOp)
 
 
-Scalar = Dialect("scalar", [DotWordsOp, Expm1SlopeOp, GaussOp, Sech2Op], [])
+_OWN = [row.op for row in FUNCTIONS.values() if row.op.name.startswith("scalar.")]
+Scalar = Dialect("scalar", [DotWordsOp, *_OWN], [])

@@ -263,7 +263,7 @@ class RemFOp(IRDLOperation):
 
 
 class FloatFunctionOp(IRDLOperation, ABC):
-    """A function of a float, or of a vector of them, that `math` has not."""
+    """Base of functions of a float, or of a vector of them, that `math` has not."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
     operand = operand_def(T)
@@ -283,6 +283,26 @@ class ErfcOp(FloatFunctionOp):
     """
 
     name = "math.erfc"
+
+
+class FloatFunctionsOp(IRDLOperation, ABC):
+    """Base of functions of two floats, or of vectors of them, that `math` has not."""
+
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    lhs = operand_def(T)
+    rhs = operand_def(T)
+    result = result_def(T)
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+    traits = traits_def(Pure())
+    assembly_format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
+
+
+def own_function(name: str, meaning: str, arity: int = 1) -> type[IRDLOperation]:
+    """The op `scalar.<name>` of one or two floats, for functions that upstream has not."""
+    shown = f"%r = scalar.{name} {', '.join(('%x', '%y')[:arity])} : f32"
+    members = {"__doc__": f"{meaning}\n\n```mlir\n{shown}\n```\n", "__module__": __name__, "name": f"scalar.{name}"}
+    base = FloatFunctionOp if arity == 1 else FloatFunctionsOp
+    return irdl_op_definition(type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members))
 
 
 @irdl_op_definition

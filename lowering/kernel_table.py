@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Region
 
+from ..dialects.facts import Cost
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.create import ConstOp
-from ..dialects.graph.facts import Cost
 from ..dialects.graph.fusion import YieldOp, structure_of
 from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.shapes import shapes_attribute

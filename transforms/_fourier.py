@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ..dialects.complex_arithmetic import Parts, multiply
 from ..dialects.graph.complex import first_of_pairs
-from ..dialects.graph.complex_arithmetic import Parts, multiply
 from ..dialects.graph.fft import roots_of_unity, table
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, numpy_dtype, shape_of

@@ -11,10 +11,10 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.facts import Cost
 from ..dialects.graph.base import Equation
 from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.facts import Cost
 from ..dialects.types import element_of, shape_of, width_of
 from ._fusion_groups import Group, Groups, Place
 from ._fusion_legality import is_movable, is_product, writes_nest

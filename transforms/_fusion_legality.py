@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation
 
+from ..dialects.facts import Cost
 from ..dialects.graph.base import Equation, GraphOp
 from ..dialects.graph.create import ConstOp
 from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.facts import Cost
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.types import shape_of
 from ._fusion_groups import Group, Groups, Place, kernel_equations, root_place

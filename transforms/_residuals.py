@@ -15,6 +15,7 @@ from xdsl.dialects.func import CallOp as FuncCallOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ..dialects.facts import Cost
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CallOp, ChosenOp
@@ -22,7 +23,6 @@ from ..dialects.graph.contract import DotOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import has_effects
-from ..dialects.graph.facts import Cost
 from ..dialects.types import element_of, has_symbols, shape_of, width_of
 from ._for_loops import add_function, inner_linearizer, set_tangents, tangents_of, types_of
 from ._functions import called_functions, copy_locations, hoist_invariant

@@ -25,13 +25,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from ..dialects.facts import Cost
 from ..dialects.graph.autodiff import VjpOp
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.elementwise import ElementwiseOp
-from ..dialects.graph.facts import Cost
 from ..dialects.graph.fusion import structure_of
 from ..dialects.graph.shape import BroadcastOp
 from ._functions import called_function, callees_first, copy_locations, has_body, unique_name

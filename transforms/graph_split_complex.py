@@ -22,13 +22,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ..dialects.graph import complex_arithmetic as arithmetic
+from ..dialects import complex_arithmetic as arithmetic
+from ..dialects.facts import Parts
 from ..dialects.graph.base import CompositeOp, GraphOp, integer, ints, word
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.complex import first_of_pairs, pairs_type
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import EffectOp
-from ..dialects.graph.facts import Parts
 from ..dialects.graph.matrices import MatrixOp
 from ..dialects.types import DYNAMIC, element_of, is_bool, is_complex, part_of, shape_of, tensor
 from ..errors import CompileError

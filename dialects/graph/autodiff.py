@@ -29,11 +29,11 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..facts import OpFacts, OwnDerivative, Rounding
 from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
-from .facts import OpFacts, OwnDerivative, Rounding
 from .fusion import YieldOp
 
 _INTS = DenseArrayBase.constr(i64)

@@ -34,12 +34,12 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
+from ..facts import OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
-from .facts import OpFacts, Rounding
 
 Props = Mapping[str, Attribute]
 Types = Sequence[TensorType]

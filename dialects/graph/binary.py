@@ -13,8 +13,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def
 from xdsl.traits import Commutative
 
+from .. import complex_arithmetic as parts
+from ..facts import Cost, OpFacts, Rounding, elementwise
+from ..functions import FUNCTIONS
 from ..types import is_unsigned, scalar_of, tensor, width_of
-from . import complex_arithmetic as parts
 from .base import (
     Bilinear,
     Custom,
@@ -28,8 +30,7 @@ from .base import (
     require_same_element,
     require_same_shape,
 )
-from .elementwise import ElementwiseOp, joined_shape, require_domain, row
-from .facts import Cost, OpFacts, Rounding, elementwise
+from .elementwise import ElementwiseOp, derivative_of, joined_shape, require_domain, row
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -127,13 +128,6 @@ def _pow_factor_y(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     return b.mul(b.log(b.select(at_zero, one, x)), z)
 
 
-def _turn(b: Any, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
-    # part / (x^2 + y^2), without overflow: the larger of both is taken out of the squares
-    size = b.max(b.abs(x), b.abs(y))
-    u, v = b.div(x, size), b.div(y, size)
-    return b.div(b.div(b.div(part, size), b.add(b.mul(u, u), b.mul(v, v))), size)
-
-
 def _chosen(b: Any, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:
     # max and min: the slope of the chosen operand; a tie splits evenly, as the subgradient of least norm
     one, half, zero = b.full_like(x, 1), b.full_like(x, 0.5), b.full_like(x, 0)
@@ -194,14 +188,6 @@ PowOp = binary(
     facts=elementwise(Cost.LONG, on_parts=parts.power, symbol="**"),
     derivative=Elementwise(_pow_factor_x, _pow_factor_y),
     scalar=_power_scalar,
-)
-Atan2Op = binary(
-    "atan2",
-    "The angle of the point (`rhs`, `lhs`), in [-pi, pi], with the special cases of C99 `atan2`; its slope at 0, 0 is NaN.",
-    np.arctan2,
-    facts=elementwise(Cost.LONG),
-    derivative=Elementwise(lambda b, y, x, z: _turn(b, x, y, x), lambda b, y, x, z: b.neg(_turn(b, y, y, x))),
-    domain="float",
 )
 MaxOp = binary(
     "max",
@@ -266,3 +252,10 @@ An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for neg
     derivative=Zero(),
     domain="whole",
 )
+
+_OF_FUNCTIONS = [
+    binary(row.name, row.meaning, row.numpy, facts=row.facts, derivative=derivative_of(row), domain="float")
+    for row in FUNCTIONS.values()
+    if row.arity == 2
+]
+globals().update((cls.__name__, cls) for cls in _OF_FUNCTIONS)

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
+from ..facts import Cost, Rounding, elementwise
 from ..types import (
     COMPLEX,
     STORED,
@@ -28,7 +29,6 @@ from ..types import (
 )
 from .base import GraphOp, Linear, Props, Types, Zero, graph_op, require_same_element, require_same_shape
 from .elementwise import ElementwiseOp, convert_array, joined_shape
-from .facts import Cost, Rounding, elementwise
 from .quiet import Quiet
 
 if TYPE_CHECKING:

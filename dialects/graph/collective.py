@@ -17,10 +17,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts
 from ..types import COMPLEX, i64, is_bool, shape_of, tensor
 from .base import CompositeOp, GraphOp, Linear, Props, Types, graph_op, integer
 from .batching import repeated
-from .facts import OpFacts
 
 
 class CollectiveOp(CompositeOp):

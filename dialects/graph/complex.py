@@ -18,6 +18,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from xdsl.irdl import operand_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..complex_arithmetic import length
+from ..facts import Cost, OpFacts, Rounding, elementwise
 from ..types import COMPLEX, compatible, complex_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import (
     CompositeOp,
@@ -34,7 +36,6 @@ from .base import (
 )
 from .batching import alike
 from .elementwise import ElementwiseOp, joined_shape
-from .facts import Cost, OpFacts, Rounding, elementwise
 
 
 def _require_complex(operand: TensorType) -> None:
@@ -140,18 +141,6 @@ class ImagOp(OfComplexOp, ElementwiseOp):
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         return (np.imag(operands[0]).copy(),)
-
-
-def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-    """`sqrt(x * x + y * y)` of real tensors, without overflow: the larger one is taken out of the squares."""
-    zero, inf = b.zeros_like(x), b.full_like(x, np.inf)
-    x, y = b.abs(x), b.abs(y)
-    high, low = b.max(x, y), b.min(x, y)
-    plain = b.or_(b.cmp(high, zero, predicate="eq"), b.cmp(high, inf, predicate="eq"))
-    ratio = b.div(b.select(plain, zero, low), b.select(plain, b.full_like(x, 1), high))
-    found = b.mul(high, b.sqrt(b.add(b.full_like(x, 1), b.mul(ratio, ratio))))
-    infinite = b.or_(b.cmp(x, inf, predicate="eq"), b.cmp(y, inf, predicate="eq"))  # also beside NaN
-    return b.select(infinite, inf, found)
 
 
 def _jvp_magnitude(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -13,14 +13,14 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts, Rounding
+from ..functions import erfc, sech2
 from ..sizes.polynomial import positive
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, numpy_dtype, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
 from .batching import all_batched, along
 from .elementwise import require_domain
-from .facts import OpFacts, Rounding
 from .reduce import kept_dims, restore
-from .unary import erfc, sech2
 
 _INTS = DenseArrayBase.constr(i64)
 

@@ -13,9 +13,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts
 from ..types import COMPLEX, compatible, element_of, is_bool, numpy_dtype, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
-from .facts import OpFacts
 from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)

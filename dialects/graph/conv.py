@@ -12,10 +12,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts, Rounding
 from ..types import DYNAMIC, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_element
 from .convolution import NONE, Convolution, dilated, pick, placed
-from .facts import OpFacts, Rounding
 
 _INTS = DenseArrayBase.constr(i64)
 TILES = ((2, 2), (4, 4))

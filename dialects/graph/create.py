@@ -12,11 +12,11 @@ from xdsl.irdl import BaseAttr, prop_def, result_def, traits_def
 from xdsl.traits import ConstantLike
 
 from ...errors import DTypeError, ShapeError
+from ..facts import Cost, OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
 from ..types import COMPLEX, element_of, i64, is_bool, show_shape
 from .base import Equation, GraphOp, Props, Types, Zero, graph_op, integer, ints
 from .builder import dense_array
-from .facts import Cost, OpFacts, Rounding
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder

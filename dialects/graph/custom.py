@@ -25,10 +25,10 @@ from xdsl.irdl import (
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ..facts import OwnDerivative
 from ..syntax import TextOp
 from .autodiff import function_of, has_tangent, type_list
 from .effects import EffectsOfFunctions
-from .facts import OwnDerivative
 
 
 @irdl_op_definition

@@ -36,10 +36,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ShapeError
 from ..element_types import STORED
+from ..facts import OpFacts, OwnDerivative, Rounding
 from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
-from .facts import OpFacts, OwnDerivative, Rounding
 
 METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
 """How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,

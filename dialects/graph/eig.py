@@ -15,11 +15,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError
+from ..facts import FACTORIZATION
 from ..types import complex_of, element_of, is_complex, numpy_dtype, tensor, width_of
 from .base import Custom, Props, Types, graph_op, one_of, word
 from .complex_elements import Element
 from .eigenvector_phase import np_phases, phase_of
-from .facts import FACTORIZATION
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .schur import Reduction
 

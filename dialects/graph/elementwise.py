@@ -12,13 +12,14 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...errors import DTypeError
+from ..facts import OpFacts
 from ..rounding import cast
 from ..types import is_bool, is_float, is_integer, part_of, unify
-from .base import Derivative, Equation, GraphOp, Read, graph_op
-from .facts import OpFacts
+from .base import Derivative, Elementwise, Equation, GraphOp, Read, Zero, graph_op
 from .quiet import Quiet
 
 if TYPE_CHECKING:
+    from ..functions import ScalarFunction
     from ..scalar import ScalarBuilder
 
 
@@ -108,6 +109,11 @@ def row(
         members["scalar"] = lambda self, b, *operands: scalar(b, *operands)
     made: Any = type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members)
     return graph_op(made)
+
+
+def derivative_of(function: ScalarFunction) -> Derivative:
+    """The derivative of the op of a scalar function."""
+    return Elementwise(*function.derivative) if function.derivative else Zero()
 
 
 def convert_array(x: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -16,11 +16,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..facts import FACTORIZATION, OpFacts, Rounding
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
 from .complex_elements import Element, Field
-from .facts import FACTORIZATION, OpFacts, Rounding
 from .matrices import (
     Matrices,
     MatrixOp,

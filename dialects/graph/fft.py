@@ -24,6 +24,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts, Rounding
 from ..types import COMPLEX, DYNAMIC, compatible, element_of, f32, f64, is_complex, show_shape, tensor, width_of
 from .base import (
     GraphOp,
@@ -40,7 +41,6 @@ from .base import (
 )
 from .batching import along
 from .elementwise import joined_shape
-from .facts import OpFacts, Rounding
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")

@@ -21,6 +21,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap, AffineSymExpr
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..facts import OpFacts, Rounding, rounding_by
 from ..sizes.polynomial import Size, least
 from ..types import (
     COMPLEX,
@@ -59,7 +60,6 @@ from .base import (
     require_same_element,
 )
 from .batching import batch_size, later, repeated
-from .facts import OpFacts, Rounding, rounding_by
 from .quiet import Quiet
 
 _INTS = DenseArrayBase.constr(i64)

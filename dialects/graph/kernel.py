@@ -17,9 +17,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
 from ..assembly import parse_type_list, parse_types, print_type_list, print_types
+from ..facts import OwnDerivative
 from ..types import DYNAMIC, tensor_of
 from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
-from .facts import OwnDerivative
 
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
     from ..loop.loops import KernelOp

@@ -17,12 +17,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
+from ..facts import FACTORIZATION
 from ..sizes.polynomial import Size
 from ..types import complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .complex_elements import Element, Field
-from .facts import FACTORIZATION
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs

@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError, ShapeError
+from ..facts import FACTORIZATION
 from ..types import element_of, is_complex, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, integer, one_of, word
 from .blocked import is_large
@@ -27,7 +28,6 @@ from .blocked_reflectors import blocked_householder, blocked_product
 from .complex import imaginary
 from .complex_elements import Element, Field
 from .factor import solve_right, solve_with
-from .facts import FACTORIZATION
 from .matrices import (
     BLOCK,
     Matrices,

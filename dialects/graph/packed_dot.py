@@ -11,12 +11,12 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import OpFacts
 from ..packed_dot import KINDS, WORD, parts_of, words_of
 from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
 from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
 from .batching import along
 from .contract import ContractionOp
-from .facts import OpFacts
 
 PARTS: dict[Attribute, int] = {part: kind.parts for kind in KINDS.values() for part in (kind.right, kind.left)}
 """How many numbers of a type a word holds."""

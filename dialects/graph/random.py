@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError
+from ..facts import Cost, Rounding, elementwise
 from ..types import tensor
 from .base import Props, Types, Zero, graph_op, one_of, require_same_shape
 from .elementwise import ElementwiseOp, joined_shape
-from .facts import Cost, Rounding, elementwise
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder

@@ -15,10 +15,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..facts import OpFacts, Rounding, rounding_by
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, one_of, word
 from .batching import along
-from .facts import OpFacts, Rounding, rounding_by
 from .quiet import Quiet
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ from xdsl.ir.affine import AffineConstantExpr
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..facts import OpFacts, Rounding, rounding_by
 from ..sizes.polynomial import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, one_of, require_same_element, require_same_shape, word
 from .batching import along
-from .facts import OpFacts, Rounding, rounding_by
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add.accumulate,

@@ -13,12 +13,12 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import Cost, OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import ceil_quotient, greatest, least, positive
 from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 from .batching import along, later, repeated
-from .facts import Cost, OpFacts, Rounding
 from .quiet import Quiet
 
 if TYPE_CHECKING:

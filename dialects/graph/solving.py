@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..facts import FACTORIZATION
 from ..types import element_of, part_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
-from .facts import FACTORIZATION
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import ShapeError
+from ..facts import OpFacts, Rounding
 from ..types import element_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_shape
 from .batching import alike
-from .facts import OpFacts, Rounding
 from .sort_keys import position_type, take_in_rows
 from .sort_loops import sort_rows
 

@@ -11,11 +11,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError
+from ..facts import FACTORIZATION
 from ..types import element_of, is_complex, part_of, shape_of, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, word
 from .complex import imaginary
 from .eigenvector_phase import np_phases
-from .facts import FACTORIZATION
 from .matrices import (
     adjoint_of,
     batch_leading,

@@ -13,11 +13,11 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import ShapeError
+from ..facts import OpFacts, Rounding
 from ..sizes.polynomial import is_at_least
 from ..types import DYNAMIC, element_of, expected, index, show_shape, tensor, width_of
 from .base import Custom, GraphOp, Props, Types, graph_op, integer
 from .batching import alike
-from .facts import OpFacts, Rounding
 from .sort_keys import digits_of, key_type, ordered, position_type, take_in_rows
 from .sort_loops import FEW_DIGIT_BITS, MANY_ROWS, SHORT, Rows, by_digits, by_ranks
 

@@ -15,13 +15,13 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ..facts import OpFacts, Rounding, rounding_by
 from ..scalar import identity_value
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, one_of, require_same_shape, word
 from .batching import all_batched
 from .conv import every_window, pad_with
 from .convolution import dilated, windows
-from .facts import OpFacts, Rounding, rounding_by
 from .reduce import others_product
 from .window_loops import Axis
 

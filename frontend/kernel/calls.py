@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dialects.functions import FUNCTIONS
 from ...dialects.types import f64, i1, i64, is_bool, is_float
 from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
@@ -17,15 +18,12 @@ from .expressions import Expressions
 from .source import MISSING
 from .values import Choice, Extreme, Index, Number, Scalar, Value, choice, default, held, kind_of, known, meet
 
-FUNCTIONS = (
-    *("exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "erf", "erfc"),
-    *("floor", "ceil", "rint"),
-)
-"""Functions of one float, as math, numpy, lamina.numpy and the scalar builder call them."""
+KERNEL_FUNCTIONS = {name: row for name, row in FUNCTIONS.items() if not row.is_internal}
+"""Functions of floats, by the names of the scalar builder."""
 
 _SYNONYMS = {
-    "absolute": "abs", "maximum": "max", "minimum": "min", "power": "pow",
-    "arctan2": "atan2", "remainder": "mod", "round_": "round",
+    **{row.in_numpy: name for name, row in KERNEL_FUNCTIONS.items() if row.in_numpy},
+    "absolute": "abs", "maximum": "max", "minimum": "min", "power": "pow", "remainder": "mod", "round_": "round",
 }  # fmt: skip
 _MATHS_OWN = {math.pow: "float_power", math.remainder: "nearest_remainder"}
 """Functions of math whose names mean something else in NumPy."""
@@ -44,6 +42,15 @@ def canonical(function: Any) -> tuple[str | None, bool]:
         return None, False  # NumPy's reduce arrays
     name = _MATHS_OWN.get(function, name)
     return _SYNONYMS.get(name, name), module in _PYTHONS_OWN
+
+
+def _takes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+    """Whether a function can be called so."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 class Calls(Expressions):
@@ -85,7 +92,7 @@ class Calls(Expressions):
             return f"'{what}' makes no array of a kernel: write t = lm.zeros((8, 16), lm.f32)"
         if function is MISSING:
             return f"unknown function '{what}'"
-        there = f"min, max, abs, round, pow, {', '.join(sorted(FUNCTIONS))}"
+        there = f"min, max, abs, round, pow, {', '.join(sorted(KERNEL_FUNCTIONS))}"
         if callable(function) and not isinstance(function, type) and getattr(function, "__code__", None) is not None:
             return f"'{what}' is a Python function: make it a kernel with @lm.kernel, or write it in place; there are {there}"
         return f"'{what}' is no function that kernels can call; there are {there}"
@@ -94,20 +101,20 @@ class Calls(Expressions):
         """The value of a function of math or NumPy, or None if there is none of that name."""
         name, python = canonical(function)
         maker: Callable[..., Value] | None = getattr(self, f"fn_{name}", None)
-        if name is None or (maker is None and name not in FUNCTIONS):
+        if name is None or (maker is None and name not in KERNEL_FUNCTIONS):
             return None
         args = [self.value(arg) for arg in node.args]
         b = self.math(node)
-        try:
-            inspect.signature(maker or self.fn_floor).bind(b, *args, python=python)
-        except TypeError:
+        if not (len(args) == KERNEL_FUNCTIONS[name].arity if maker is None else _takes(maker, b, *args, python=python)):
             self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")
-        return self.of_float(b, name, *args, python=python) if maker is None else maker(b, *args, python=python)
+        return self.of_floats(b, name, *args, python=python) if maker is None else maker(b, *args, python=python)
 
     # -- functions by name; `python`: they are Python's own, not NumPy's
 
-    def of_float(self, b: Arithmetic, name: str, x: Value, *, python: bool = False) -> Value:
-        """A function of a float; integers become f64. Of a known number, NumPy's infinities and NaN where math raises."""
+    def of_floats(self, b: Arithmetic, name: str, x: Value, *others: Value, python: bool = False) -> Value:
+        """A function of floats; integers become f64. Of a known number, NumPy's infinities and NaN where math raises."""
+        if others:
+            return self.as_float(b, x, lambda *xs: b.builder.binary(name, *xs), *others)
         if isinstance(x, Number) and not python and hasattr(np, name):
             with np.errstate(all="ignore"):
                 return known(lambda y: float(getattr(np, name)(float(y))), x)
@@ -133,7 +140,7 @@ class Calls(Expressions):
 
     def rounded(self, b: Arithmetic, name: str, x: Value) -> Value:
         """A float rounded to a whole number, as NumPy's functions return it; integers stay, as in NumPy."""
-        return self.of_float(b, name, x) if is_float(default(kind_of(x))) else x
+        return self.of_floats(b, name, x) if is_float(default(kind_of(x))) else x
 
     def fn_floor(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
         return self.whole(b, x, "floor") if python else self.rounded(b, "floor", x)
@@ -190,9 +197,6 @@ class Calls(Expressions):
     def fn_fabs(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
         """Of integers a float, in math and in NumPy."""
         return known(math.fabs, x) if isinstance(x, Number | Choice) else self.as_float(b, x, b.builder.abs)
-
-    def fn_atan2(self, b: Arithmetic, x: Value, y: Value, *, python: bool) -> Value:
-        return self.as_float(b, x, lambda u, v: b.builder.binary("atan2", u, v), y)
 
     def fn_abs(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
         return known(abs, x) if isinstance(x, Number | Choice) else held(b.builder.abs(b.scalar(x)), kind_of(x))

@@ -18,11 +18,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.facts import Rounding
 from ...dialects.graph.base import CompositeOp, GraphOp, ints
 from ...dialects.graph.choose import CmpOp, ConvertOp
 from ...dialects.graph.contract import DotOp
 from ...dialects.graph.elementwise import ElementwiseOp
-from ...dialects.graph.facts import Rounding
 from ...dialects.graph.quiet import Quiet, run_quietly
 from ...dialects.graph.shape import BroadcastOp
 from ...dialects.types import element_of, is_complex, is_float, numpy_dtype, shape_of

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Operation
 
 from ...codegen.text import I64, Builder, Ty, const
+from ...dialects.functions import FUNCTIONS
 from ...dialects.types import is_stored, is_unsigned, numpy_dtype, scalar_of
 from ...dialects.vocabulary import SHARED
 from . import emit_half, emit_integer, emit_narrow
@@ -21,7 +22,7 @@ from .emit_integer import is_number
 from .emit_remainder import float_remainder
 from .emit_types import fail
 from .emit_words import dot_words
-from .math import FUNCTIONS
+from .math import FUNCTIONS as WRITERS
 from .math.roots import may_share, sqrt_shared
 
 _CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
@@ -212,12 +213,14 @@ def _fma(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
     return e.b.fma(xs[0], xs[1], xs[2], ty)
 
 
+def _op_of(name: str) -> str:
+    """The op that the function of a name writes."""
+    return FUNCTIONS[name].op.name if name in FUNCTIONS else f"math.{name}"
+
+
 def _function(e: FunctionEmitter, op: Operation) -> None:
     """A function of the math library; some end the current block, so it is not hoisted."""
-    name = op.name.partition(".")[2]
-    function = FUNCTIONS.get(name)
-    if function is None:
-        raise fail(op, "has no implementation for vectors or scalars")
+    function = WRITERS[op.name.rpartition(".")[2]]
     ty = e.ty(op.results[0].type, op)
     if ty.scalar not in ("float", "double"):
         raise fail(op, f"is implemented for f32 and f64, got {op.results[0].type}")
@@ -290,14 +293,8 @@ PURE: dict[str, Pure] = {
     "math.cttz": _count_zeros("cttz"),
 }
 
-_NAMES = (
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1",
-    "log", "log10", "log1p", "log2", "powf", "rsqrt", "sin", "sinh", "tan", "tanh",
-)  # fmt: skip
-
 EFFECTS: dict[str, Effect] = {
-    **{f"math.{name}": _function for name in _NAMES},
-    **{f"scalar.{name}": _function for name in ("expm1_slope", "gauss", "sech2")},
+    **{name: _function for name in map(_op_of, WRITERS) if name not in PURE},
     "arith.remf": _float_remainder,
     "math.ipowi": _integer_power,
 }

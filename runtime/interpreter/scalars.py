@@ -13,11 +13,11 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.functions import FUNCTIONS
 from ...dialects.graph import OPS
 from ...dialects.graph.elementwise import convert_array
 from ...dialects.packed_dot import KINDS
 from ...dialects.rounding import cast
-from ...dialects.scalar import UNARY
 from ...dialects.types import is_bool, numpy_dtype, scalar_of
 from . import vectors
 
@@ -177,7 +177,6 @@ MEANINGS: dict[str, Meaning] = {
     "math.copysign": _plain(np.copysign),
     "math.powf": _plain(np.power),
     "math.ipowi": _graph("pow"),
-    "math.atan2": _plain(np.arctan2),
     "math.exp2": _plain(np.exp2),
     "math.fma": _fma,
     "vector.fma": _fma,
@@ -187,7 +186,7 @@ MEANINGS: dict[str, Meaning] = {
     "math.ctpop": _graph("popcount"),
     "math.ctlz": _graph("clz"),
     **{f"math.{name}": _plain(function) for name, function in _NUMPY_NAMES.items()},
-    **{function.name: _graph(name) for name, function in UNARY.items()},
+    **{function.op.name: _graph(name) for name, function in FUNCTIONS.items()},
     **vectors.MEANINGS,
 }
 """From op name to its meaning."""

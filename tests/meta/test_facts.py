@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lamina.dialects.facts import Cost
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import GraphOp
 from lamina.dialects.graph.elementwise import ElementwiseOp
-from lamina.dialects.graph.facts import Cost
 
 ROOT = Path(__file__).parent.parent.parent
 ELSEWHERE = ("dialects", "tests", "filecheck", "benchmarks", "examples", "docs", "build")
@@ -81,7 +81,7 @@ def reads_graph(path: Path) -> bool:
 
 def test_no_file_but_the_dialects_lists_ops(awaited) -> None:
     found = [line for path in sources() for line in lists_of_ops(path)]
-    rule = "declare a fact in the classes of the ops (dialects/graph/facts.py), and ask op.facts:"
+    rule = "declare a fact in the classes of the ops (dialects/facts.py), and ask op.facts:"
     assert not found, "\n".join([rule, *found])
 
 

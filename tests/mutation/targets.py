@@ -156,7 +156,7 @@ def targets() -> tuple[Target, ...]:
         names = _reached(functions, [part for f in roots if isinstance(f, ast.FunctionDef) for part in f.body])
         names |= {n for n, f in functions.items() if any(f is r for r in roots)}
         found += [Target("rules", path, n, functions[n]) for n in functions if n in names and n not in OUTSIDE_RULES]
-    for path in sorted(GRAPH.glob("*.py")):
+    for path in (*sorted(GRAPH.glob("*.py")), GRAPH.parent / "functions.py"):
         if path.stem not in (*RULES, "base", "builder", "__init__"):
             found += _op_targets(path)
     for path in (GRAPH / "batching.py", *(ROOT / "transforms" / f"{name}.py" for name in EXPANSIONS)):
@@ -338,9 +338,19 @@ def _declare(fault: Fault) -> Callable[[], None]:
     finally:
         undo()
     cls = getattr(module, owner)
+    if isinstance(value, tuple):  # the row of a scalar function, of which an op has been made
+        cls, value = _op_of(cls.name, value)
     before = cls.__dict__[attribute]
     setattr(cls, attribute, value)
     return lambda: setattr(cls, attribute, before)
+
+
+def _op_of(name: str, slopes: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The class of the op of a scalar function, and its derivative with these slopes."""
+    from lamina.dialects.graph import OPS
+    from lamina.dialects.graph.base import Elementwise
+
+    return OPS[name], Elementwise(*slopes)
 
 
 def _attribute_value(target: Target) -> Any:

@@ -20,7 +20,7 @@ from lamina.codegen.compile import compile_object
 from lamina.codegen.targets.host import why_not_here
 from lamina.codegen.thread_runtime import load_object
 from lamina.debugging.comparison import describe_difference, first_difference
-from lamina.debugging.differences import TRANSFORMS
+from lamina.debugging.differences import has_transforms
 from lamina.diagnostics import from_exception
 from lamina.dialects import program
 from lamina.dialects.context import make_context
@@ -210,7 +210,7 @@ def _function(original: ModuleOp, function: program.FuncOp, library: Any, entry:
     inputs = _arrays([a.type for a in function.inputs])
     if inputs is None or sum(math.prod(a.type.get_shape()) for a in arguments) > 64 * ELEMENTS:
         return False
-    if any(op.name in TRANSFORMS for op in original.walk()):
+    if has_transforms(original):
         pipeline.run_to(original, "optimized")
     expected = _same(original, lambda: interpret(original, entry, inputs, ITERATIONS))
     with pages() as memory:

@@ -21,6 +21,7 @@ from ....api import (
     lift,
     lift_as,
     normalize_axis,
+    scalar_functions,
     scan,
     stop_gradient,
     switch,
@@ -62,16 +63,16 @@ from .reductions import *
 from .shapes import *
 
 _RENAMED = {
-    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
-    "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
-    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "ceil": "ceil", "cos": "cos", "cosh": "cosh",
-    "eq": "equal", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "ge": "greater_equal", "gt": "greater",
+    **{name: row.in_numpy for name, row in scalar_functions.items() if row.in_jax and row.in_numpy},
+    "abs": "abs", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh",
+    "atanh": "arctanh", "bitwise_and": "bitwise_and", "bitwise_not": "bitwise_not",
+    "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "cbrt": "cbrt", "cosh": "cosh",
+    "eq": "equal", "exp2": "exp2", "ge": "greater_equal", "gt": "greater",
     "broadcast_shapes": "broadcast_shapes", "conj": "conjugate", "imag": "imag", "is_finite": "isfinite", "le": "less_equal",
-    "log": "log",
-    "log1p": "log1p", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
+    "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
     "neg": "negative", "nextafter": "nextafter", "real": "real", "rem": "fmod",
-    "shift_left": "left_shift", "sign": "sign", "sin": "sin",
-    "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stack": "stack", "sub": "subtract", "tan": "tan", "tanh": "tanh",
+    "shift_left": "left_shift", "sign": "sign",
+    "sinh": "sinh", "square": "square", "stack": "stack", "sub": "subtract",
     "tile": "tile", "unstack": "unstack",
 }  # fmt: skip
 """Functions of `lamina.numpy` under jax.lax's names."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ....dialects.functions import FUNCTIONS as scalar_functions
 from ....dialects.sizes.polynomial import Size
 from ...trace.array_functions import arrays as lnp
 from ...trace.promotion import FLOAT64, INT64
@@ -101,10 +102,8 @@ def _of_math(name: str, counterpart: Callable[..., Any], is_integer: bool = Fals
     return on_numbers
 
 
-_SAME = (
-    "sqrt exp expm1 log2 log10 log1p sin cos tan sinh cosh tanh hypot isnan isinf isfinite copysign cbrt gcd degrees radians"
-)
-_OTHER = {"pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "fabs": "abs", "log": "log"}
+_SAME = "log2 log10 sinh cosh hypot isnan isinf isfinite copysign cbrt gcd degrees radians"
+_OTHER = {"pow": "power", "asin": "arcsin", "acos": "arccos", "fabs": "abs"}
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     print: messages.print_,
@@ -120,6 +119,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     max: _extreme(builtins.max, lambda a, b: a > b),
     any: _any,
     all: _all,
+    **{
+        getattr(math, n): _of_math(n, getattr(lnp, row.in_numpy))
+        for n, row in scalar_functions.items()
+        if row.in_numpy and hasattr(math, n)
+    },
     **{getattr(math, n): _of_math(n, getattr(lnp, n)) for n in _SAME.split() if hasattr(lnp, n) and hasattr(math, n)},
     **{getattr(math, n): _of_math(n, getattr(lnp, m)) for n, m in _OTHER.items() if hasattr(lnp, m)},
     **{getattr(math, n): _of_math(n, getattr(lnp, n), True) for n in ("floor", "ceil", "trunc")},

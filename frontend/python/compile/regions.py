@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from ....dialects.facts import Cost
 from ....dialects.graph.base import GraphOp
-from ....dialects.graph.facts import Cost
 from ....errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
 from ....runtime.arrays import plain
 from ....runtime.gc_pause import collecting_later

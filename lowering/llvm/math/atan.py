@@ -8,7 +8,7 @@ octant adds a multiple of pi / 4, in two parts.
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import copysign, fabs, horner
+from .common import copysign, fabs, horner, writer
 
 # atan(t) = t + t^3 p(t^2), |t| <= 1/2
 _ATAN = {
@@ -45,6 +45,7 @@ _QUARTER_PI = {
 _LARGE = {"float": 2.0**126, "double": 2.0**1022}
 
 
+@writer
 def atan(b: Builder, x: str, ty: Ty) -> str:
     """Arc tangent, within pi / 2 of 0."""
     magnitude, one = fabs(b, x, ty), b.const(1.0, ty)
@@ -53,6 +54,7 @@ def atan(b: Builder, x: str, ty: Ty) -> str:
     return copysign(b, _angle(b, small, large, swap, None, ty), x, ty)
 
 
+@writer
 def atan2(b: Builder, y: str, x: str, ty: Ty) -> str:
     """The angle of the point (x, y), within pi of 0; zeros and infinities as in C99 Annex F.9.1.4."""
     one, zero = b.const(1.0, ty), b.const(0.0, ty)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from ....codegen.text import Builder, Ty
 
@@ -11,6 +12,18 @@ from ....codegen.text import Builder, Ty
 ROUND = {"float": 1.5 * 2.0**23, "double": 1.5 * 2.0**52}
 MANTISSA_BITS = {"float": 23, "double": 52}
 BIAS = {"float": 127, "double": 1023}
+
+
+FUNCTIONS: dict[str, Callable[..., str]] = {}
+"""From the name of an operation of `math` or `scalar`, without its dialect, to its emitter."""
+
+WriterT = TypeVar("WriterT", bound=Callable[..., str])
+
+
+def writer(function: WriterT) -> WriterT:
+    """Makes a function the emitter of the op of its name."""
+    FUNCTIONS[function.__name__] = function
+    return function
 
 
 def horner(b: Builder, x: str, coefficients: Sequence[float | str], ty: Ty) -> str:

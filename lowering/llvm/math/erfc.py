@@ -12,7 +12,7 @@ its rounding error, since exp multiplies an absolute error of up to `x^2` ulp. T
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, at_most, fabs, fast_two_sum, fma_exact, horner, replace_where
+from .common import BIAS, at_most, fabs, fast_two_sum, fma_exact, horner, replace_where, writer
 from .exp import expm1_of_small, reduce_ln2, scaled
 
 CENTER = {"float": 2.0, "double": 4.0}
@@ -75,6 +75,7 @@ _ERF_NEAR_0 = {
 VANISHES = {"float": 10.1, "double": 27.3}
 
 
+@writer
 def erfc(b: Builder, x: str, ty: Ty) -> str:
     """1 - erf(x)."""
     y = at_most(b, fabs(b, x, ty), VANISHES[ty.elem], ty)

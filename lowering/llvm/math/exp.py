@@ -9,7 +9,7 @@ function", TOMS 1989, uses the same). The polynomials come from `tests/lowering/
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, MANTISSA_BITS, ROUND, at_least, at_most, fabs, fma_exact, horner, power_of_two, replace_where
+from .common import BIAS, MANTISSA_BITS, ROUND, at_least, at_most, fabs, fma_exact, horner, power_of_two, replace_where, writer
 
 LOG2_E = 1.4426950408889634
 LN2 = {
@@ -94,6 +94,7 @@ def _has_scale(b: Builder, ty: Ty) -> bool:
     return b.module.has_avx512 and ty.lanes * ty.bits >= 128 and ty.lanes & (ty.lanes - 1) == 0
 
 
+@writer
 def exp(b: Builder, x: str, ty: Ty) -> str:
     """e^x."""
     # 0 is selected, not computed: a result that underflows takes processors a hundred cycles, and exp(-inf) is common in masks
@@ -105,6 +106,7 @@ def exp(b: Builder, x: str, ty: Ty) -> str:
     return b.select(vanishes, zero, scaled(b, exp_of_small(b, r, ty), rounded, n, ty), ty)
 
 
+@writer
 def exp2(b: Builder, x: str, ty: Ty) -> str:
     """2^x: the reduction is exact."""
     x = at_least(b, at_most(b, x, BIAS[ty.elem] + 2.0, ty), -(BIAS[ty.elem] + MANTISSA_BITS[ty.elem] + 2.0), ty)
@@ -115,6 +117,7 @@ def exp2(b: Builder, x: str, ty: Ty) -> str:
     return scaled(b, exp_of_small(b, r, ty), rounded, n, ty)
 
 
+@writer
 def expm1(b: Builder, x: str, ty: Ty) -> str:
     """e^x - 1 without cancellation: `2^n (exp(r) - 1) + (2^n - 1)`, computed at half size so that 2^n is finite.
 
@@ -129,6 +132,7 @@ def expm1(b: Builder, x: str, ty: Ty) -> str:
     return replace_where(b, "olt", fabs(b, x, ty), 2.0**-60, x, result, ty)
 
 
+@writer
 def expm1_slope(b: Builder, x: str, ty: Ty) -> str:
     """e^x, and 0 below twice the least normal number: LLVM shares its computation with `expm1`."""
     scale, h, small = _expm1_parts(b, x, ty)
@@ -148,6 +152,7 @@ def _expm1_parts(b: Builder, x: str, ty: Ty) -> tuple[str, str, str]:
     return power_of_two(b, rounded, ty), h, b.fma(b.fmul(r, r, ty), horner(b, r, EXP[ty.elem], ty), rest, ty)
 
 
+@writer
 def gauss(b: Builder, x: str, ty: Ty) -> str:
     """e^(-x^2): the square is taken with its rounding error, since exp multiplies an absolute error of up to `x^2` ulp."""
     y = at_most(b, fabs(b, x, ty), _GAUSS_VANISHES[ty.elem], ty)

@@ -8,7 +8,7 @@ third of the terms for one division. The polynomials come from `tests/lowering/l
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, INF, MANTISSA_BITS, NAN, copysign, horner, replace_where
+from .common import BIAS, INF, MANTISSA_BITS, NAN, copysign, horner, replace_where, writer
 from .exp import LN2
 
 _SQRT_HALF = {"float": 0x3F3504F3, "double": 0x3FE6A09E667F3BCD}
@@ -85,6 +85,7 @@ def normalized(b: Builder, x: str, ty: Ty) -> tuple[str, str]:
     return b.fsub(m, b.const(1.0, ty), ty), e
 
 
+@writer
 def log(b: Builder, x: str, ty: Ty) -> str:
     """Natural logarithm: -inf at both zeros, NaN below."""
     f, e = normalized(b, x, ty)
@@ -94,6 +95,7 @@ def log(b: Builder, x: str, ty: Ty) -> str:
     return replace_where(b, "oeq", x, 0.0, -INF, result, ty)
 
 
+@writer
 def log1p(b: Builder, x: str, ty: Ty) -> str:
     """log(1 + x) without cancellation: the rounding error of `u = 1 + x` (Knuth's two-sum) is scaled and added to `f`."""
     bits, it = MANTISSA_BITS[ty.elem], ty.int

@@ -9,7 +9,7 @@ F.9.4.4. Powers of 2 itself are `exp2`.
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, INF, NAN, ROUND, at_least, at_most, fabs, fast_two_sum, fma_exact, horner
+from .common import BIAS, INF, NAN, ROUND, at_least, at_most, fabs, fast_two_sum, fma_exact, horner, writer
 from .exp import exp2, exp_of_sum, scale_twice
 from .log import normalized
 
@@ -47,6 +47,7 @@ _LOG2_ATANH = (
 _LARGEST_EXPONENT = {"float": 2.0**40, "double": 2.0**65}
 
 
+@writer
 def powf(b: Builder, x: str, y: str, ty: Ty) -> str:
     """x^y; a negative `x` has powers for integers only, else NaN."""
     if x == b.const(2.0, ty):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
+from .common import writer
 
 _LEAST = 2.0**-45
 """The greatest argument for which no step of `_by_products` leaves the range of normal numbers."""
 
 
+@writer
 def sqrt(b: Builder, x: str, ty: Ty) -> str:
     """Correctly rounded; -0 at -0, NaN below."""
     return b.intrinsic("sqrt", ty, x)
 
 
+@writer
 def rsqrt(b: Builder, x: str, ty: Ty) -> str:
     """`1 / sqrt(x)`, two roundings; -inf at -0."""
     return b.fdiv(b.const(1.0, ty), sqrt(b, x, ty), ty)

@@ -12,7 +12,7 @@ computed without cancellation: with `exp(y) = 2^n exp(r)` it is `2^n (1 - exp(r)
 from __future__ import annotations
 
 from ....codegen.text import Builder, Ty
-from .common import BIAS, at_most, copysign, fabs, horner, power_of_two, replace_where
+from .common import BIAS, at_most, copysign, fabs, horner, power_of_two, replace_where, writer
 from .exp import exp_of_small, expm1_of_small, reduce_ln2
 
 # tanh(x) = x + x^3 p(x^2), |x| <= 0.55
@@ -84,6 +84,7 @@ _ERF = {
 _ERF_IS_ONE = {"float": 3.93, "double": 5.93}
 
 
+@writer
 def tanh(b: Builder, x: str, ty: Ty) -> str:
     """`1 - 2 / (exp(2 |x|) + 1)` beyond 0.55."""
     magnitude, y, twice = _twice_complement(b, x, ty)
@@ -93,6 +94,7 @@ def tanh(b: Builder, x: str, ty: Ty) -> str:
     return copysign(b, replace_where(b, "olt", magnitude, 0.55, small, large, ty), x, ty)
 
 
+@writer
 def sech2(b: Builder, x: str, ty: Ty) -> str:
     """`1 / cosh(x)^2`, 0 where that is no normal number."""
     magnitude, _, twice = _twice_complement(b, x, ty)
@@ -109,6 +111,7 @@ def _twice_complement(b: Builder, x: str, ty: Ty) -> tuple[str, str, str]:
     return magnitude, y, b.fdiv(b.const(2.0, ty), half, ty)
 
 
+@writer
 def erf(b: Builder, x: str, ty: Ty) -> str:
     """`1 - exp(log(1 - erf(x)))`, the polynomial being the logarithm."""
     y = at_most(b, fabs(b, x, ty), _ERF_IS_ONE[ty.elem], ty)

@@ -9,7 +9,7 @@ sin and cos reduce by pi, so one polynomial serves both and no choice between tw
 from __future__ import annotations
 
 from ....codegen.text import F64, I64, I128, Builder, Ty, const
-from .common import BIAS, MANTISSA_BITS, NAN, ROUND, copysign, fabs, fast_two_sum, fma_exact, horner, two_sum
+from .common import BIAS, MANTISSA_BITS, NAN, ROUND, copysign, fabs, fast_two_sum, fma_exact, horner, two_sum, writer
 
 _PI = {
     "float": (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15),
@@ -97,6 +97,7 @@ _TWO_OVER_PI = (
 _PI_WORD = 0xC90FDAA22168C235  # pi 2^62
 
 
+@writer
 def sin(b: Builder, x: str, ty: Ty) -> str:
     """Sine; NaN at infinity."""
     r, _, n = _reduce(b, fabs(b, x, ty), _SIN_KIND, ty)
@@ -106,6 +107,7 @@ def sin(b: Builder, x: str, ty: Ty) -> str:
     return _flip_sign(b, _sin_polynomial(b, r, ty), b.xor(odd, sign, it), ty)
 
 
+@writer
 def cos(b: Builder, x: str, ty: Ty) -> str:
     """Cosine; NaN at infinity."""
     r, _, n = _reduce(b, fabs(b, x, ty), _COS_KIND, ty)
@@ -113,6 +115,7 @@ def cos(b: Builder, x: str, ty: Ty) -> str:
     return _flip_sign(b, _sin_polynomial(b, r, ty), odd, ty)
 
 
+@writer
 def tan(b: Builder, x: str, ty: Ty) -> str:
     """Tangent; NaN at infinity. Carries the reduced argument and the result in two parts, for the division's sake."""
     r, r_low, n = _reduce(b, fabs(b, x, ty), _TAN_KIND, ty)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..types import element_of, element_type, f64, numpy_dtype
-from .complex import length
 from .facts import Parts
+from .types import element_of, element_type, f64, numpy_dtype
 
 
 def add(b: Any, x: Parts, y: Parts) -> Parts:
@@ -94,6 +93,18 @@ def is_negative(b: Any, x: SSAValue) -> SSAValue:
 def with_sign(b: Any, size: SSAValue, sign: SSAValue) -> SSAValue:
     """A number that is not negative, with the sign of another, also of -0."""
     return b.select(is_negative(b, sign), b.neg(size), size)
+
+
+def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    """`sqrt(x * x + y * y)` of real tensors, without overflow: the larger one is taken out of the squares."""
+    zero, inf = b.zeros_like(x), b.full_like(x, np.inf)
+    x, y = b.abs(x), b.abs(y)
+    high, low = b.max(x, y), b.min(x, y)
+    plain = b.or_(b.cmp(high, zero, predicate="eq"), b.cmp(high, inf, predicate="eq"))
+    ratio = b.div(b.select(plain, zero, low), b.select(plain, b.full_like(x, 1), high))
+    found = b.mul(high, b.sqrt(b.add(b.full_like(x, 1), b.mul(ratio, ratio))))
+    infinite = b.or_(b.cmp(x, inf, predicate="eq"), b.cmp(y, inf, predicate="eq"))  # also beside NaN
+    return b.select(infinite, inf, found)
 
 
 def sqrt(b: Any, x: Parts) -> Parts:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from xdsl.ir import Attribute, SSAValue
 from xdsl.traits import OpTrait
 
-from ..types import COMPLEX
+from .types import COMPLEX
 
 
 class OwnDerivative(OpTrait):
