@@ -19,6 +19,7 @@ from xdsl.ir import Operation
 
 from ..dialects.facts import Rounding
 from ..dialects.graph.base import GraphOp
+from ..dialects.scalar_facts import facts_of
 from ..runtime.interpreter import Interpreter, accesses, monoids
 
 STEP = 8.0
@@ -26,16 +27,6 @@ STEP = 8.0
 
 RUNS = 6
 """Perturbed runs that a bound is made of; `refined` adds as many."""
-
-EXACT = frozenset(
-    "arith.constant arith.negf arith.maximumf arith.minimumf arith.maxnumf arith.minnumf arith.remf "
-    "arith.select arith.extf arith.bitcast math.absf math.floor math.ceil math.roundeven math.round math.trunc math.copysign "
-    "vector.broadcast vector.extract vector.insert vector.shuffle vector.bitcast".split()
-)
-"""Ops on scalars that never round. They are not perturbed: a rounding error before them would move what they jump at."""
-
-SUMS = frozenset(("arith.addf", "arith.subf"))
-FUSED = frozenset(("math.fma", "vector.fma"))
 
 
 class Perturbed(Interpreter):
@@ -90,11 +81,12 @@ class Perturbed(Interpreter):
 
     def meaning(self, op: Operation, meaning: Callable[..., Any]) -> Callable[..., Any]:
         """A scalar op with perturbed roundings."""
-        if op.name in EXACT or not any(_floats(value.type) for value in op.results):
+        rounding = facts_of(op).rounding
+        if rounding is Rounding.NONE or not any(_floats(value.type) for value in op.results):
             return meaning
-        if op.name in SUMS:
+        if rounding is Rounding.TERMS and len(op.operands) == 2:
             return lambda op, x, y: self._ordered(self._off(meaning(op, x, y), _magnitude(x) + _magnitude(y)), x, y)
-        if op.name in FUSED:
+        if rounding is Rounding.TERMS:  # a fused multiply-add
             return lambda op, x, y, z: self._off(meaning(op, x, y, z), _magnitude(x) * _magnitude(y) + _magnitude(z))
         if op.name == "vector.reduction":
             return lambda op, x, *acc: self._off(meaning(op, x, *acc), sum(np.sum(_magnitude(v)) for v in (x, *acc)))

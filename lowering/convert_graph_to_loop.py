@@ -52,7 +52,7 @@ from .host_buffers import HostBuffers, error_at, memref_of
 from .host_calls import call_once, repeat, repeat_while
 from .kernel_table import Kernels
 from .plan_buffers import ALIGNMENT
-from .work import work_of_kernel
+from .work import launch_work_of_kernel
 
 DONATED = "lamina.donated"
 """The attribute of a donated argument of a graph function."""
@@ -281,7 +281,7 @@ class _FunctionConverter(HostBuffers):
         bound, rest = iter(given), iter(self.index(n, op) for n in sizes.values)
         arguments = [next(rest if isinstance(a.type, IndexType) else bound) for a in kernel.body.block.args]
         self.insert(LaunchOp.create(operands=arguments, properties={"kernel": SymbolRefAttr(name)}), op)
-        self.work += work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
+        self.work += launch_work_of_kernel(kernel.body.block, dict(zip(kernel.index_arguments, sizes.values, strict=True)))
 
     def _effect(self, op: EffectOp) -> None:
         """Hand over buffers to Python."""

@@ -21,7 +21,7 @@ from ..codegen.targets.base import LINE_BYTES
 from ..dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.subscripts import linear_form
-from ..dialects.scalar_ops import is_function
+from ..dialects.scalar_facts import facts_of
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
 from .analysis.conditions import known_at
 from .analysis.facts import kept
@@ -29,13 +29,12 @@ from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart
 from .analysis.nests import around, holds, ops_in, walk
 from .analysis.parallel import LANES_AT_ONCE
 from .analysis.regions import lowers, uppers
-from .op_costs import CHEAP_MATH, INTEGER_DIVISIONS, weight
+from .op_costs import instructions
 
 TRIPS = 256.0
 """Assumed trip count of a loop of unknown bounds."""
 DATA_TRIPS = 32.0
 """Assumed trip count of a loop with bounds from memory, like the length of the rows of a sparse matrix."""
-_INSTRUCTIONS = CHEAP_MATH | {"math.sqrt"}
 _DIVERGENCE = 1.5
 """Lanes that stop at different times wait for the last one (a factor on instructions)."""
 _LATENCY = 8.0
@@ -156,7 +155,7 @@ class Costs:
         """Instructions of an op on scalars; an access to a new cache line in each iteration waits for it."""
         if self.target is not None and isinstance(op, LoadOp | StoreOp):
             return self.target.far if _is_far_access(op) else 1.0
-        return weight(op, self.target)
+        return instructions(op, self.target)
 
     def _loop(self, loop: ForOp) -> Plan:
         inner = self.plan(loop.body.block)
@@ -229,7 +228,7 @@ class _Wide:
 
     def _registers(self, native: int, count: int) -> int:
         """Registers in a vector of a loop of `count` iterations."""
-        functions = sum(is_function(op) and op.name not in _INSTRUCTIONS for op in walk(self.loop.body.block))
+        functions = sum(facts_of(op).is_polynomial for op in walk(self.loop.body.block))
         has_chains = self.loop.kind.data == "reduce" or holds(self.loop.body.block, ForOp)
         few = functions > _FEW_FUNCTIONS and self.target.vector_bits > 256
         registers = _CHAINS if has_chains and not functions else 1 if few else 2
@@ -252,8 +251,8 @@ class _Wide:
         if isinstance(op, YieldOp):
             return 0.0
         if not any(value in self.varying for value in op.operands):
-            return weight(op, self.target)
-        return (self.lanes * self.target.gather if _is_scalarized(op) else self.registers) * weight(op, self.target)
+            return instructions(op, self.target)
+        return (self.lanes * self.target.gather if _is_scalarized(op) else self.registers) * instructions(op, self.target)
 
     def _divergence(self, diverges: bool) -> float:
         return _DIVERGENCE if diverges else 1.0
@@ -280,7 +279,7 @@ def _is_far(op: LoadOp | StoreOp, dim: int, step: int) -> bool:
 
 def _is_scalarized(op: Operation) -> bool:
     """Whether lanes are computed one after the other; quotients of up to 32 bits use vectors of floats."""
-    return op.name in INTEGER_DIVISIONS and element_bits(op.results[0].type) > 32
+    return facts_of(op).is_scalarized and element_bits(op.results[0].type) > 32
 
 
 def _is_stencil(loop: ForOp) -> bool:

@@ -18,7 +18,7 @@ from ..errors import is_interruption
 from .carried import overwritten_operand
 from .fallbacks import Fallback, record
 from .fusion_to_loops import KernelEmitter, KernelPlan
-from .work import work_of
+from .work import launch_work
 
 MAX_NAME_OPS = 5
 
@@ -40,7 +40,7 @@ class Kernels:
         """
         key = plan_key(plan)
         if key not in self.by_key:
-            self.by_key[key] = self._built(plan), work_of(plan.body)
+            self.by_key[key] = self._built(plan), launch_work(plan.body)
         return self.by_key[key]
 
     def _built(self, plan: KernelPlan) -> KernelOp | None:

@@ -17,12 +17,12 @@ UNKNOWN_TRIPS = 16
 """Assumed trip count of a loop of a handwritten kernel whose bounds depend on other loops or on data."""
 
 
-def work_of(body: Block) -> int:
+def launch_work(body: Block) -> int:
     """Estimated scalar operations of one run of a fusion body: points of equations, elements of other nests."""
-    return sum(work_of_op(op) for op in body.ops if isinstance(op, GraphOp))
+    return sum(launch_work_of_op(op) for op in body.ops if isinstance(op, GraphOp))
 
 
-def work_of_op(op: GraphOp) -> int:
+def launch_work_of_op(op: GraphOp) -> int:
     """Estimated scalar operations of one op: for a composite, one for each element of its operands and results."""
     elements = _elements(op) if op.has_nest or isinstance(op, CompositeOp) else 0
     return elements + sum(_points(equation.space) for equation in op.equations())
@@ -36,11 +36,11 @@ def _points(sizes: Sequence[Any]) -> int:
     return prod([size if isinstance(size, int) else expected_size(size) for size in sizes])
 
 
-def work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
+def launch_work_of_kernel(block: Block, sizes: dict[SSAValue, int]) -> int:
     """Estimated scalar operations of one run of a block of a handwritten kernel."""
     total = 0
     for op in block.ops:
-        inner = [work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]
+        inner = [launch_work_of_kernel(inside, sizes) for region in op.regions for inside in region.blocks]
         trips = UNKNOWN_TRIPS if isinstance(op, ForOp | WhileOp) else 1
         if isinstance(op, ForOp) and all(v in sizes for v in (*op.lower_operands, *op.upper_operands)):
             lower = max(op.lower.data.eval([sizes[v] for v in op.lower_operands], []))

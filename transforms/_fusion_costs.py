@@ -20,7 +20,7 @@ from ._fusion_groups import Group, Groups, Place
 from ._fusion_legality import is_movable, is_product, writes_nest
 
 MAX_WORK = 512
-"""What a group computes, by `work_of`: keeps basic blocks below the size where code generation turns superlinear."""
+"""What a group computes, by `code_size`: keeps basic blocks below the size where code generation turns superlinear."""
 
 MANY = 8
 """What an op counts that takes more than an instruction or two: a function, or one with loops of its own."""
@@ -47,7 +47,7 @@ FEW = 8
 """Parts of a kernel that many threads cannot share."""
 
 
-def work_of(op: Operation) -> int:
+def code_size(op: Operation) -> int:
     """About how much code an op becomes."""
     if is_movable(op):
         return 0

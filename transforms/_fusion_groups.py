@@ -104,7 +104,7 @@ class Group:
     nest: Operation | None = None
     """The op that writes the loops of the kernel, where one does."""
     work: int = 1
-    """About how much code its ops become (`_fusion_costs.work_of`)."""
+    """About how much code its ops become (`_fusion_costs.code_size`)."""
     order: tuple[int, ...] | None = None
     """The dims of the results in the order of their loops, where that is another than theirs."""
 

@@ -11,6 +11,7 @@ from ..dialects.graph.control import is_given_part
 from ..dialects.graph.shape import ReshapeOp
 from ._fusion_costs import (
     MAX_PLACES,
+    code_size,
     follows_reduction,
     is_cheap,
     is_evaluated_once,
@@ -19,7 +20,6 @@ from ._fusion_costs import (
     repeated,
     rereads,
     stay_in_cache,
-    work_of,
 )
 from ._fusion_groups import Group, Groups, Place, root_place
 from ._fusion_legality import (
@@ -79,7 +79,7 @@ class Planner:
             if places is None or (further and not may_store(op, group, places, self.groups)):
                 continue
             group.places[op] = places
-            group.work += work_of(op)
+            group.work += code_size(op)
             self.groups.join(group, op)
             return
         if isinstance(op, ReshapeOp) or is_given_part(op):

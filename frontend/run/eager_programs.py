@@ -67,7 +67,7 @@ class EagerProgram:
         self._steps: list[Step] = [_step(op, numbers) for op in stepped]
         self._outputs = [numbers[value] for value in self._results]
         computes = bool(trace.inputs and self._results)
-        is_large = computes and sum(map(work, ops)) >= COMPILED_WORK
+        is_large = computes and sum(map(interpreted_work, ops)) >= COMPILED_WORK
         is_several = len(stepped) > 1 or not all(map(_is_one_of_numpys, stepped))
         is_one_program = computes and is_several and not any(op.facts.slow_to_compile for op in ops)
         self.may_change = is_one_program and not is_large and all(map(_is_exact, ops))
@@ -233,7 +233,7 @@ def _is_broadcast_by_users(op: BroadcastOp) -> bool:
     )
 
 
-def work(op: Operation) -> int:
+def interpreted_work(op: Operation) -> int:
     """About how many scalar operations an op takes."""
     assert isinstance(op, GraphOp)
     elements = max(math.prod(shape_of(value)) for value in (*op.operands, *op.results))

@@ -19,7 +19,7 @@ from ...dialects.graph.base import GraphOp
 from ...errors import SizeError
 from ...runtime.array import as_array
 from ...runtime.arrays import plain
-from ..run.eager_programs import COMPILED_WORK, work
+from ..run.eager_programs import COMPILED_WORK, interpreted_work
 from . import tracer
 from .locations import user_place
 from .tracer import Tracer, UnknownValueError
@@ -67,7 +67,13 @@ def _run(op: Operation, trace: Trace) -> None:
     if op.results and op.results[0] in trace.values:
         return
     operands = [trace.values[operand] for operand in op.operands]
-    if isinstance(op, GraphOp) and op.results and "callee" not in op.properties and not op.regions and work(op) < COMPILED_WORK:
+    if (
+        isinstance(op, GraphOp)
+        and op.results
+        and "callee" not in op.properties
+        and not op.regions
+        and interpreted_work(op) < COMPILED_WORK
+    ):
         try:
             results: Any = op.evaluate(*operands)
         except SizeError:

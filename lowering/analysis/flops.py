@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp
+from ...dialects.scalar_facts import facts_of
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import is_float, scalar_of
 
-_FLOPS = {"math.fma": 2, "vector.fma": 2}
-_MOVES = frozenset(f"arith.{name}" for name in ("constant", "select", "sitofp", "uitofp", "extf", "truncf", "bitcast"))
-"""Ops with float results that compute nothing."""
 _SAMPLES = 8
 """Most sampled iterations of a loop whose inner loops have bounds that depend on it."""
 
@@ -62,6 +60,4 @@ def _of_loop(loop: ForOp, env: Mapping[SSAValue, int]) -> float:
 def _flops(op: Operation) -> float:
     if not op.results or not is_float(scalar_of(op.results[0].type)) or not is_arithmetic(op):
         return 0.0
-    if op.name in _MOVES:
-        return 0.0
-    return _FLOPS.get(op.name, 1)
+    return facts_of(op).flops

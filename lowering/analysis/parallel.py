@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop import grain
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from .. import op_costs
+from ..op_costs import instructions
 from .bounds import constant_extent
 from .facts import kept
 
@@ -26,7 +26,7 @@ LANES_AT_ONCE = 4
 def worth_threads(op: ForOp, least: float | None = None) -> bool:
     """Whether a parallel loop may be large enough: of unknown trip count, or with enough work."""
     trips = op.trip_count()
-    work = work_of(op.body.block)
+    work = run_cost(op.body.block)
     enough = math.isinf(work) or (trips or 0) * work >= (grain.WORTH_OPS if least is None else least)
     return not op.results and (trips is None or (trips > 1 and enough))
 
@@ -40,28 +40,28 @@ def most_trips(loop: ForOp) -> int | None:
     return max(0, -(-(min(highs) - max(lows)) // loop.step.value.data)) if highs else None
 
 
-def work_of(block: Block) -> float:
+def run_cost(block: Block) -> float:
     """Operations of one run of a block, in units of scalar ones; infinite when a loop in it is unknown."""
-    return sum([work(op) for op in block.ops])
+    return sum([op_cost(op) for op in block.ops])
 
 
-def work(op: Operation) -> float:
+def op_cost(op: Operation) -> float:
     """Operations of one run of an op."""
     if op.regions:
-        return _work_inside(op)
-    return 0.0 if type(op) is YieldOp else weight(op)
+        return _cost_inside(op)
+    return 0.0 if type(op) is YieldOp else plain_cost(op)
 
 
 @kept
-def _work_inside(op: Operation) -> float:
+def _cost_inside(op: Operation) -> float:
     if isinstance(op, ForOp):
         trips = most_trips(op)
-        return math.inf if trips is None else trips * (work_of(op.body.block) + _combining(op))
+        return math.inf if trips is None else trips * (run_cost(op.body.block) + _combining(op))
     if isinstance(op, WhileOp):
         return math.inf
     if isinstance(op, IfOp):
-        return sum(work_of(block) for region in op.regions for block in region.blocks)
-    return weight(op)
+        return sum(run_cost(block) for region in op.regions for block in region.blocks)
+    return plain_cost(op)
 
 
 def _combining(loop: ForOp) -> float:
@@ -79,4 +79,4 @@ def weight(op: Operation) -> float:
     if type(op) in _ACCESSES:
         assert isinstance(op, LoadOp | StoreOp)
         return float(-(-op.lanes // LANES_AT_ONCE) if "along" not in op.properties else op.lanes)  # or one by one
-    return op_costs.weight(op) * max([_per_lane(r._type) for r in op.results], default=1.0)
+    return instructions(op) * max([_per_lane(r._type) for r in op.results], default=1.0)

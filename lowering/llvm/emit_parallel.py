@@ -22,7 +22,7 @@ from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import Columns, find_columns
 from ..analysis.nests import kernel_of, name_of, ops_in, walk
-from ..analysis.parallel import weight
+from ..analysis.parallel import plain_cost
 from ..analysis.placement import Region, obstacle, region_of, sequence_in
 from .emit_affine import affine, bound
 from .emit_chunks import iterations_of_first
@@ -59,9 +59,9 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
             else:
                 parts.append(e.b.emit(f"mul i64 {trips}, {body}"))
         elif isinstance(op, WhileOp):
-            fixed += TYPICAL_TRIPS * weight(op)
+            fixed += TYPICAL_TRIPS * plain_cost(op)
         elif not isinstance(op, YieldOp):
-            fixed += weight(op)
+            fixed += plain_cost(op)
     total = str(int(fixed))
     for part in parts:
         total = e.b.emit(f"add i64 {total}, {part}")

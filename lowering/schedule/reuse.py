@@ -37,7 +37,7 @@ from ...dialects.types import memref
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import find, fresh, name_of, ops_in, statements
 from ..analysis.regions import find_buffer
-from ..op_costs import weight
+from ..op_costs import instructions
 from ..widening import is_lanewise, sweep
 from .base import Primitive
 from .cloning import remove
@@ -80,7 +80,8 @@ class _Values:
             operands = [self._number(operand) for operand in op.operands]
             if None not in operands:
                 self._define(op.results[0], (given, op.results[0].type, *operands))
-                self.costs[op.results[0]] = float(weight(op)) + sum(self.costs.get(o, 0) for o in dict.fromkeys(op.operands))
+                of_operands = sum(self.costs.get(o, 0) for o in dict.fromkeys(op.operands))
+                self.costs[op.results[0]] = instructions(op) + of_operands
 
     def _define(self, value: SSAValue, key: Hashable) -> None:
         self.numbers[value] = self._table.setdefault(key, len(self._table))

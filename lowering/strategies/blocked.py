@@ -32,7 +32,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LoadOp
-from ...dialects.scalar_ops import is_function
+from ...dialects.scalar_facts import facts_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
 from ..analysis.regions import extent
@@ -78,8 +78,6 @@ UNROLLED = 8
 """Most terms of the sums of a tile that are unrolled."""
 WRITTEN_OUT = 48
 """Multiplications in the unrolled body of a tile: with fewer, loop overhead shows; more only take longer to compile."""
-CHEAP = ("math.absf", "math.fma", "math.sqrt", "math.floor", "math.ceil", "math.copysign")
-"""Functions that are one instruction."""
 MANY_ROWS = 256
 """Number of rows from which there are blocks of rows for all threads."""
 
@@ -211,7 +209,7 @@ def computes(product: Product) -> bool:
     stands beside the blocks of rows where threads share these, inside a block where they share the columns.
     """
     ops = statements(product.band[-1].body.block)
-    return any(is_function(op) and op.name not in CHEAP for op in ops)
+    return any(facts_of(op).is_polynomial for op in ops)
 
 
 def _shares(m: int) -> int:

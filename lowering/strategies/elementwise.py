@@ -21,7 +21,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import element_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
-from ..analysis.parallel import LANES_AT_ONCE, work_of, worth_threads
+from ..analysis.parallel import LANES_AT_ONCE, run_cost, worth_threads
 from ..costs import expected_trips
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
@@ -77,7 +77,7 @@ def _order_of_reads(band: list[ForOp]) -> list[ForOp] | None:
 def _block(band: list[ForOp], vector: ForOp, lanes: int, take: Take) -> None:
     """Vectorize a loop; unless threads can share the first, move the longest loop outermost, in blocks if both are one."""
     trips = {loop: expected_trips(loop) for loop in band}
-    work = prod(trips.values()) * work_of(band[-1].body.block) / LANES_AT_ONCE
+    work = prod(trips.values()) * run_cost(band[-1].body.block) / LANES_AT_ONCE
     outside = band[: band.index(vector)]  # these are divided among threads together
     if outside and prod(trips[loop] for loop in outside) >= wanted(work):
         return

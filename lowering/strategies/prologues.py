@@ -20,7 +20,7 @@ from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import shape_of
 from ..analysis.lanes import runs_along
 from ..analysis.nests import around, buffer_name, loops, ops_in, walk
-from ..op_costs import weight
+from ..op_costs import instructions
 from ..schedule.compute_at import ComputeAt
 from ..schedule.inline import Inline
 from ..schedule.reuse import WORTH
@@ -54,7 +54,7 @@ def main_operand(kernel: KernelOp, buffer: SSAValue) -> str:
 
 def cost_of(nest: ForOp) -> float:
     """The number of operations that compute an element of a prologue, loads included."""
-    return sum(weight(op) for op in walk(nest) if not isinstance(op, ForOp | StoreOp) and op.results)
+    return sum(instructions(op) for op in walk(nest) if not isinstance(op, ForOp | StoreOp) and op.results)
 
 
 def pays(kernel: KernelOp, buffer: SSAValue, times: int) -> bool:

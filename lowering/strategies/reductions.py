@@ -17,7 +17,7 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import shape_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
-from ..analysis.parallel import LANES_AT_ONCE, work_of
+from ..analysis.parallel import LANES_AT_ONCE, run_cost
 from ..costs import element_bits, scalar_cost
 from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
@@ -105,7 +105,7 @@ def _take_parts(found: Reduction, lanes: int, take: Take) -> tuple[str, ...]:
     count, reduced = found.loop.trip_count() or 0, name_of(found.loop)
     results = prod(loop.trip_count() or 0 for loop in found.band)
     each = (scalar_cost(found.loop.body.block) + 1) * results
-    work = count * results * work_of(found.loop.body.block) / LANES_AT_ONCE
+    work = count * results * run_cost(found.loop.body.block) / LANES_AT_ONCE
     if results // max(1, lanes) >= wanted(work) or count * each < 2 * PART:
         return ()
     size = max(ceil(PART / each), ceil(count / MOST_PARTS))

@@ -7,10 +7,10 @@ from xdsl.ir import Operation
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
-from ...dialects.scalar_ops import is_function
+from ...dialects.scalar_facts import facts_of
 from ...dialects.types import shape_of
 from ..analysis.nests import holds, name_of, ops_in
-from ..op_costs import CHEAP_MATH, weight
+from ..op_costs import instructions
 from ..schedule.share_roots import ShareRoots, roots
 from .base import Take
 
@@ -32,17 +32,17 @@ def _waits_for_divider(root: SqrtOp, target: Target) -> bool:
     """Whether divisions and roots beside a root take longer than all other ops there."""
     block, type = root.parent_block(), root.result.type
     beside = [] if block is None else [op for op in block.ops if op.results and op.results[0].type == type]
-    divider = sum(weight(op, target) for op in beside if _divides(op))
-    others = sum(weight(op, target) for op in beside if not _divides(op) and _computes(op))
+    divider = sum(instructions(op, target) for op in beside if _divides(op))
+    others = sum(instructions(op, target) for op in beside if not _divides(op) and _computes(op))
     names = [op.name for op in beside]
     return "arith.divf" in names and divider > others + _PRODUCTS * names.count("math.sqrt")
 
 
 def _divides(op: Operation) -> bool:
-    return op.name in ("arith.divf", "math.sqrt")
+    return facts_of(op).unit in ("div", "sqrt")
 
 
 def _computes(op: Operation) -> bool:
     """Whether an op uses the multiplication units: arithmetic and functions, no moves."""
     arithmetic = op.name in ("arith.addf", "arith.subf", "arith.mulf", "math.fma")
-    return arithmetic or (is_function(op) and op.name not in CHEAP_MATH)
+    return arithmetic or facts_of(op).unit in ("sqrt", "exp")

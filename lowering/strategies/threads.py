@@ -26,7 +26,7 @@ from ..analysis.columns import find_columns
 from ..analysis.conditions import known_at
 from ..analysis.lanes import varying_values
 from ..analysis.nests import name_of, ops_in, statements, walk
-from ..analysis.parallel import EXPENSIVE, most_trips, weight, work, work_of, worth_threads
+from ..analysis.parallel import EXPENSIVE, most_trips, op_cost, plain_cost, run_cost, worth_threads
 from ..analysis.placement import divisible, sequence_in
 from ..schedule.outline import Outline
 from ..schedule.use_threads import UseThreads
@@ -70,9 +70,9 @@ def _band(loop: ForOp) -> list[ForOp]:
     while count is not None and not grain.is_even(count):
         body = band[-1].body.block
         inner = divisible(band[-1])
-        if inner is None or (trips := most_trips(inner) or 0) < 2 or work_of(body) < 2 * grain.LEAST_CHUNK_OPS:
+        if inner is None or (trips := most_trips(inner) or 0) < 2 or run_cost(body) < 2 * grain.LEAST_CHUNK_OPS:
             break
-        if sum(map(work, statements(body)[:-1])) > grain.MOST_AGAIN * work(inner):
+        if sum(map(op_cost, statements(body)[:-1])) > grain.MOST_AGAIN * op_cost(inner):
             break
         band.append(inner)
         count *= trips
@@ -112,4 +112,4 @@ def _takes_registers(op: ForOp) -> bool:
 
 
 def _computes(op: ForOp) -> bool:
-    return any(is_function(inner) and weight(inner) >= EXPENSIVE for inner in walk(op))
+    return any(is_function(inner) and plain_cost(inner) >= EXPENSIVE for inner in walk(op))

@@ -16,7 +16,7 @@ import lamina.numpy as lnp
 from lamina import nn, pipeline
 from lamina.codegen import targets
 from lamina.dialects.loop.loops import ForOp, KernelOp
-from lamina.lowering.analysis.parallel import work_of
+from lamina.lowering.analysis.parallel import run_cost
 from lamina.lowering.analysis.placement import region_of
 from lamina.lowering.target import set_target
 from xdsl.dialects.builtin import ModuleOp
@@ -42,7 +42,7 @@ def _in_block(block: Block, times: int) -> Iterator[Shared]:
     for op in block.ops:
         if isinstance(op, ForOp) and op.threads is not None:
             count = region_of(op).chunks
-            yield Shared(math.inf if count is None else count, (op.trip_count() or 1) * work_of(op.body.block), times)
+            yield Shared(math.inf if count is None else count, (op.trip_count() or 1) * run_cost(op.body.block), times)
             continue
         trips = (op.trip_count() or 1) if isinstance(op, ForOp) else 1
         for region in op.regions:

@@ -26,7 +26,7 @@ from ...dialects.loop.parameters import Interface, Sizes, clone_kernel
 from ...dialects.types import tensor_of
 from ...errors import CompileError, DTypeError, ShapeError
 from ...lowering.target import target_of
-from ...lowering.work import work_of_op
+from ...lowering.work import launch_work_of_op
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def add_choice(op: str, choice: KernelChoice, module: str) -> None:
 def own_cost(op: GraphOp, target: Target) -> float:
     """About how many operations on vectors the op's own loops take."""
     bits = max(getattr(tensor_of(value).element_type, "bitwidth", 32) for value in (*op.operands, *op.results))
-    return work_of_op(op) / target.lanes(bits)
+    return launch_work_of_op(op) / target.lanes(bits)
 
 
 def _chosen(op: GraphOp, target: Target) -> KernelOp | None:

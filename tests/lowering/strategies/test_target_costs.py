@@ -11,7 +11,7 @@ from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.default_threads import place_loops
 from lamina.lowering.llvm.emit import emit_module
-from lamina.lowering.op_costs import weight
+from lamina.lowering.op_costs import instructions
 from lamina.lowering.target import set_target, target_of
 
 COLUMN = """
@@ -133,8 +133,8 @@ def test_parts_of_sums_do_not_depend_on_costs(ty):
 def test_rules_of_the_language_count_without_a_target():
     text = COLUMN.replace("OP", "math.sqrt %a").replace("TY", "f64")
     op = next(op for op in parse_module(make_context(), text, "m").walk() if op.name == "math.sqrt")
-    assert weight(op) == 5
-    assert weight(op, get("x86-64-v3{sqrt=7/31}")) == 31
+    assert instructions(op) == 5
+    assert instructions(op, get("x86-64-v3{sqrt=7/31}")) == 31
 
 
 def test_what_waking_costs_decides_which_loops_get_threads():
