@@ -5,7 +5,7 @@
                                                              atan2 and arctan2 in kernels; math.atan2 in captured Python
                                                              jax.lax's name
 
-The function `atan2` under `@writer` in `lowering/llvm/math/` says what LLVM IR it becomes; `frontend/numpy/ufuncs.py` has the
+The function `atan2` under `@writer` in `lowering/llvm/math/` says what LLVM IR it becomes; `library/numpy/ufuncs.py` has the
 function of arrays. What is an expression of other scalar ops (`abs`, `sign`) is a row of `graph/unary.py` instead.
 """
 

@@ -20,6 +20,7 @@ from typing import Any
 from xdsl.passes import ModulePass
 
 from ..codegen.targets.base import Target, register_target
+from ..dialects.facts import Cost, OpFacts, Rounding
 from ..dialects.graph.base import (
     OPS,
     Bilinear,
@@ -65,6 +66,7 @@ __all__ = [
     "REASSOCIATING",
     "Bilinear",
     "CompositeOp",
+    "Cost",
     "Custom",
     "Derivative",
     "Device",
@@ -80,8 +82,10 @@ __all__ = [
     "ModulePass",
     "NestStrategy",
     "NotDifferentiable",
+    "OpFacts",
     "Primitive",
     "Read",
+    "Rounding",
     "Rule",
     "Strategy",
     "Take",

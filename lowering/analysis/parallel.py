@@ -74,7 +74,7 @@ def _per_lane(type: Attribute) -> float:
     return float(-(-lanes // LANES_AT_ONCE))
 
 
-def weight(op: Operation) -> float:
+def plain_cost(op: Operation) -> float:
     """Operations counted for one op without regions."""
     if type(op) in _ACCESSES:
         assert isinstance(op, LoadOp | StoreOp)
