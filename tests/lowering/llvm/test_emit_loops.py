@@ -338,7 +338,7 @@ def test_invariant_load_waits_for_a_loop_that_may_not_run():
 UNKNOWN = [
     ('"test.foo"() : () -> ()', "'test.foo'"),
     ("%t = loop.alloc stack : memref<99999xf32>", "takes 399996 bytes, more than the 65536"),
-    ("%c = arith.constant 0.5 : f32\n%r = math.acosh %c : f32", "'math.acosh' op has no implementation"),
+    ("%c = arith.constant 0.5 : f32\n%r = math.acosh %c : f32", "'math.acosh' op has no translation"),
     ("%c = loop.load %x[0, 0] : memref<?x?xf32>", "only the outermost dim of a buffer may be of unknown size"),
 ]
 
