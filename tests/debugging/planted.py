@@ -134,7 +134,7 @@ FAULTS = [
         ("pow", "b.sub(y, b.full_like(y, 1))))", "y))", "more_gradients"),
         ("max", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"gt\"), lambda b, x, y, z: _chosen(b, x, y, \"lt\"))", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"lt\"), lambda b, x, y, z: _chosen(b, x, y, \"gt\"))", "more_gradients"),
     ),
-    *_of("derivative", "transforms/_linearize.py", ("sub", "else self.b.neg(tangents[1])", "else tangents[1]", "forward")),
+    *_of("derivative", "transforms/_linearize.py", ("sub", "return self.b.neg(tangents[1]) if isinstance(op, SubOp) else tangents[1]", "return tangents[1]", "forward")),
     *_of(
         "composite",
         "dialects/graph/composite.py",
