@@ -1,4 +1,4 @@
-// RUN: env PYTHONPATH=%S/../../examples/extension lamina-opt %s --extension lamina_softcap -p graph-select-kernels --target x86-64-v3 | filecheck %s
+// RUN: env PYTHONPATH=%S/../../../examples/extension lamina-opt %s --extension lamina_softcap -p graph-select-kernels --target x86-64-v3 | filecheck %s
 
 // A kernel is registered for vectors of f32 of up to 64 elements: it is called, and stands in the module once.
 // CHECK-LABEL: func.func @short
