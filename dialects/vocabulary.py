@@ -302,7 +302,8 @@ def own_function(name: str, meaning: str, arity: int = 1) -> type[IRDLOperation]
     shown = f"%r = scalar.{name} {', '.join(('%x', '%y')[:arity])} : f32"
     members = {"__doc__": f"{meaning}\n\n```mlir\n{shown}\n```\n", "__module__": __name__, "name": f"scalar.{name}"}
     base = FloatFunctionOp if arity == 1 else FloatFunctionsOp
-    return irdl_op_definition(type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members))
+    made: Any = type("".join(map(str.capitalize, name.split("_"))) + "Op", (base,), members)
+    return irdl_op_definition(made)
 
 
 @irdl_op_definition

@@ -11,7 +11,6 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.dialects.graph import OPS
 from lamina.frontend.run import eager, eager_programs, lazy
 from lamina.frontend.run.lazy import Lazy
 from lamina.runtime import abi
@@ -392,8 +391,3 @@ def test_functions_take_arrays_that_wait(first: int) -> None:
         for a, b in zip(found, want, strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape, name
             assert name.startswith("empty") or a.tobytes() == b.tobytes(), name
-
-
-def test_ops_that_programs_treat_by_name_exist() -> None:
-    named = eager_programs._EXACT | eager_programs._LARGE_CODE
-    assert named <= OPS.keys()
