@@ -48,7 +48,7 @@ class Checkpoints:
         return sorted(int(found[1]) for path in self.folder.iterdir() if (found := _NAME.fullmatch(path.name)))
 
     def save(self, step: int, tree: Any, metadata: Mapping[str, str] | None = None) -> None:
-        """Keep a tree of arrays as the state of a step; raises what `lm.save` raises."""
+        """Keep a tree of arrays as the state of a step; raises the errors of `lm.save`."""
         save(self.path(step), tree, metadata)
         if self.keep is not None:
             for old in self.steps()[: -self.keep]:

@@ -20,12 +20,12 @@ _DTYPES = {
     "C64": np.complex64, "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2,
     "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
 }  # fmt: skip
-"""What the format calls the dtypes that there are here."""
+"""The format's names of the supported dtypes."""
 _STORED = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
 
 
 class FileError(ValueError):
-    """A file is not of safetensors' format, or holds other arrays than are requested."""
+    """A file is not of safetensors' format, or holds other arrays than expected."""
 
 
 def _safetensors() -> Any:
@@ -115,7 +115,7 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
 
     Raises:
         OSError: the file cannot be read.
-        FileError: it is damaged, or does not hold what `like` says; all differences are listed.
+        FileError: it is damaged, or differs from `like`; all differences are listed.
     """
     library = _safetensors()
     content = Path(path).read_bytes()

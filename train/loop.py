@@ -1,4 +1,4 @@
-"""A loop of training: a step, its data, a bar of progress and checkpoints."""
+"""A training loop: a step, its data, a progress bar and checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .optim import Optimizer
 
 
 class TrainState(NamedTuple):
-    """What a training step takes and returns.
+    """The state that a training step takes and returns.
 
     Attributes:
         model: any tree of arrays, as a `Module`.
@@ -51,7 +51,7 @@ def make_step(
     Args:
         loss: `loss(model, batch, key)` is a scalar; with `stateful` a pair of it and the model for the next step, as layers
             like `BatchNorm` return it.
-        optimizer: what moves the parameters.
+        optimizer: computes the updates of the parameters.
         stateful: see above. Buffers are those of the returned model, parameters those of the optimizer.
         jit: whether the step is compiled; otherwise each call traces the loss anew.
         capture: how Python's control flow in the loss is captured, as of `lm.jit`.
@@ -90,7 +90,7 @@ def fit(
 ) -> tuple[Any, np.ndarray[Any, Any]]:
     """Train: call a step with each batch in turn.
 
-    With checkpoints, the last one there is is gone on from, at its place in the data, with the bits that a training without a
+    With checkpoints, training continues from the last one, at its position in the data, with the bits of a training without a
     stop would have.
 
     Args:
@@ -99,7 +99,7 @@ def fit(
         data: of batches; an iterable is one of `lm.train.dataset.from_iterable`.
         steps: how many in all, with those before a checkpoint; or
         epochs: how often the data are passed through in all.
-        checkpoints: where state and place in the data are kept, every `every` steps and at the end.
+        checkpoints: where the state and the position in the data are kept, every `every` steps and at the end.
         every: see above.
         progress: whether a bar is shown, on a terminal and where `rich` is installed.
         on_step: called with the number of steps so far, the state and the scalar, after each.

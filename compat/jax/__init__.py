@@ -1,1 +1,1 @@
-"""What only users of jax ask for: `lax`, `scipy`, `image`, `tree_util`, `dtypes`, `debug`, arrays of keys."""
+"""Names for users of jax alone: `lax`, `scipy`, `image`, `tree_util`, `dtypes`, `debug`, arrays of keys."""

@@ -1,4 +1,4 @@
-"""`lamina.dtypes`: kinds of dtypes and what follows from dtypes, under the names of `jax.dtypes`."""
+"""`lamina.dtypes`: kinds of dtypes and functions of dtypes, under the names of `jax.dtypes`."""
 
 from __future__ import annotations
 

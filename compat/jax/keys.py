@@ -1,8 +1,8 @@
-"""Arrays of keys, as `lamina.random.key` makes them: an element is a key, and not the words that it is made of.
+"""Arrays of keys, as `lamina.random.key` makes them: an element is a key, not the words that it consists of.
 
-A `KeyArray` is a tree with one leaf, uint32[..., 2]. So jit, vmap, loops, branches and files take keys as they are, and the
-compiler sees integers alone. Keys have no arithmetic: functions of `lamina.numpy` that only move elements (`MOVES`) are applied
-to both words apart.
+A `KeyArray` is a tree with one leaf, uint32[..., 2]. So jit, vmap, loops, branches and files accept keys, and the
+compiler sees only integers. Keys have no arithmetic: functions of `lamina.numpy` that only move elements (`MOVES`) are applied
+to both words separately.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`lamina.ops`: jax.ops's names, sums and the like of segments of rows."""
+"""`lamina.ops`: jax.ops's names, sums and other reductions of segments of rows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`lamina.tree`: functions of pytrees, under the names of jax.tree and jax.tree_util.
 
-The structures themselves, and what is a node, are in `pytree.py`.
+The structures themselves, and the definition of nodes, are in `pytree.py`.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_t
 
 
 def broadcast(prefix: Any, tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """Each leaf of a tree that begins as `tree` does, in the place of all leaves below it.
+    """Each leaf of a tree, repeated for all leaves of `tree` below it, of which it is a prefix.
 
     Args:
-        is_leaf: what else is a leaf of `prefix`.
+        is_leaf: which further nodes are leaves of `prefix`.
 
     >>> broadcast([1, 2], [{"a": 0, "b": 0}, 0])
     [{'a': 1, 'b': 1}, 2]
@@ -121,7 +121,7 @@ def reduce_associative(
 
 @dataclass(frozen=True)
 class SequenceKey:
-    """A place in a list or tuple."""
+    """An index in a list or tuple."""
 
     idx: int
 
@@ -151,7 +151,7 @@ class GetAttrKey:
 
 @dataclass(frozen=True)
 class FlattenedIndexKey:
-    """A child of a registered class that does not say what its children are called."""
+    """A child of a registered class that does not name its children."""
 
     key: int
 
@@ -164,7 +164,7 @@ KeyPath = tuple[KeyEntry, ...]
 
 
 def _keys(tree: Any, steps: Sequence[Any], are_attributes: bool) -> list[KeyEntry]:
-    """The keys of a node's children, from what these are called."""
+    """The keys of a node's children, from their names."""
     if are_attributes:
         return [GetAttrKey(name) for name in steps]
     if isinstance(tree, dict):
@@ -279,7 +279,7 @@ def is_tree_node(cls: type) -> bool:
 
 
 def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
-    """The children of a node and what is static about it.
+    """The children of a node and its static data.
 
     Raises:
         ValueError: it is a leaf.
@@ -291,7 +291,7 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], Any]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], Any]:
-    """The children of a node with their keys, and what is static about it."""
+    """The children of a node with their keys, and its static data."""
     _, data = flatten_one_level(tree)
     node = tree_children(tree)
     assert node is not None

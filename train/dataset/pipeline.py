@@ -1,7 +1,7 @@
 """Data for training: sources, and stages that shuffle, batch, map and prefetch.
 
-A `Dataset` says what the elements of each epoch are; nothing runs before it is iterated. Everything at random follows from a
-key and the number of the epoch, so where an iteration stands is two numbers: the epoch and how many of its elements were taken.
+A `Dataset` defines the elements of each epoch; nothing runs before it is iterated. All randomness follows from a
+key and the number of the epoch, so the position of an iteration is two numbers: the epoch and how many elements were consumed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tree = Any
 
 
 class Dataset(ABC):
-    """What is iterated over; the stages below return another one and leave this one as it is."""
+    """A sequence of elements; the stages below return another one and leave this one unchanged."""
 
     @abstractmethod
     def elements(self, epoch: int, skip: int) -> Iterator[Any]:
@@ -44,16 +44,16 @@ class Dataset(ABC):
         """An iteration through epochs 0, 1, 2 and so on.
 
         Args:
-            epochs: how many in all; None goes on for ever.
-            state: where another iteration stood (`Iteration.state`), to go on from there.
+            epochs: how many in all; None is endless.
+            state: where another iteration stood (`Iteration.state`), to continue from there.
         """
         return Iteration(self, epochs, state)
 
     def shuffle(self, key: Any, buffer: int = 1024) -> Dataset:
         """The elements of each epoch in another order, which follows from the key and the epoch.
 
-        Arrays are permuted as a whole. Of what can only be read in order, each element is drawn from the next `buffer` ones; to
-        go on within an epoch then reads it from its start.
+        Arrays are permuted as a whole. In a sequential source, each element is drawn from the next `buffer` ones; to
+        continue within an epoch then reads it from its start.
         """
         return _ShuffledInOrder(self, key, buffer)
 
@@ -72,7 +72,7 @@ class Dataset(ABC):
         Args:
             function: from an element to another.
             key: of `lamina.random`.
-            jit: whether the function is compiled; not for what returns other things than arrays.
+            jit: whether the function is compiled; not for functions with results other than arrays.
         """
         return _Mapped(self, compiled(function) if jit else function, key)
 
@@ -88,7 +88,7 @@ class Iteration:
 
     Attributes:
         epoch: the number of the epoch.
-        position: how many of its elements were taken.
+        position: how many of its elements were consumed.
     """
 
     def __init__(self, dataset: Dataset, epochs: int | None, state: Mapping[str, Any] | None):
@@ -120,7 +120,7 @@ class Iteration:
         raise StopIteration
 
     def state(self) -> dict[str, Any]:
-        """Where the iteration stands, as arrays, which `lm.save` takes and `Dataset.iterate` goes on from."""
+        """The position of the iteration, as arrays, which `lm.save` takes and from which `Dataset.iterate` continues."""
         return {"epoch": np.int64(self.epoch), "position": np.int64(self.position)}
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class _Arrays(Dataset):
 
 
 class _Iterables(Dataset):
-    """What can only be read in order."""
+    """A source that can only be read in order."""
 
     def __init__(self, make: Callable[[], Iterable[Any]]):
         self.make = make

@@ -1,4 +1,4 @@
-"""Elements made in advance, by another thread."""
+"""Elements prefetched by another thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Failure:
 def prefetched(elements: Iterator[Any], size: int) -> Iterator[Any]:
     """The same elements; a thread makes up to `size` of them in advance, and one more that waits for room.
 
-    What `elements` raises is raised here, after the elements before it. The thread ends when this generator is closed.
+    An exception of `elements` is raised here, after the elements before it. The thread ends when this generator is closed.
     """
     ready: queue.Queue[Any] = queue.Queue(size)
     stopped = threading.Event()
@@ -38,7 +38,7 @@ def prefetched(elements: Iterator[Any], size: int) -> Iterator[Any]:
                 if not put(element):
                     return
             put(_END)
-        except BaseException as error:  # whatever it is, the reader gets it
+        except BaseException as error:  # the reader gets any exception
             put(_Failure(error))
         finally:
             if hasattr(elements, "close"):

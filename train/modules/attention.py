@@ -1,4 +1,4 @@
-"""Attention with several heads."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeyValueCache(NamedTuple):
     """Keys and values of the positions so far, for decoding one position after the other.
 
     Attributes:
-        keys, values: floats[..., kv_heads, max_length, head_dim]; what stands from `length` on has no meaning.
+        keys, values: floats[..., kv_heads, max_length, head_dim]; elements from `length` on are undefined.
         length: how many positions there are, an integer.
     """
 
@@ -111,8 +111,8 @@ class MultiHeadAttention(Module):
         """The result for each position of x.
 
         Args:
-            x: floats[..., length, embed_dim], what queries are made of.
-            memory: floats[..., keys, embed_dim], what keys and values are made of; by default x.
+            x: floats[..., length, embed_dim], the source of queries.
+            memory: floats[..., keys, embed_dim], the source of keys and values; by default x.
             mask: bools that say which keys a query sees, or floats that are added to the scores; broadcasts to
                 [..., num_heads, length, keys].
             causal: position i sees the keys 0 to i.

@@ -1,4 +1,4 @@
-"""Layers in a row, and layers without parameters."""
+"""Sequences of layers, and layers without parameters."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Sequential(Module):
         return name.removeprefix("layers.")
 
     def __call__(self, x: Any, key: Any = None) -> Any:
-        """What the last layer gives; `key` is divided among the layers that draw at random."""
+        """The result of the last layer; `key` is divided among the layers that draw at random."""
         after = []
         for k, layer in enumerate(self.layers):
             given = {"key": random.fold_in(key, k)} if key is not None and getattr(layer, "takes_key", False) else {}

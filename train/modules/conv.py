@@ -28,7 +28,7 @@ def sizes(value: Any, rank: int, name: str) -> tuple[int, ...]:
 
 
 class _Windowed(Module):
-    """What convolutions have in common."""
+    """The base of convolutions."""
 
     weight: Any
     bias: Any

@@ -113,5 +113,5 @@ def orthogonal(scale: float = 1.0) -> Initializer:
 
 
 def torch_uniform(fan_in: int) -> Initializer:
-    """What torch fills weights and biases of linear layers and convolutions with: uniform within `1 / sqrt(fan_in)`."""
+    """torch's default for weights and biases of linear layers and convolutions: uniform within `1 / sqrt(fan_in)`."""
     return uniform(1 / math.sqrt(max(1, fan_in)))

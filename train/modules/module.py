@@ -44,7 +44,7 @@ def _field(role: str, default: Any, default_factory: Any) -> Any:
 
 @dataclass_transform(field_specifiers=(buffer, static))
 class _ModuleType(ABCMeta):
-    """Makes classes of modules dataclasses and trees, and closes what `__init__` has set. They may be abstract."""
+    """Makes classes of modules dataclasses and trees, and freezes the fields that `__init__` has set. They may be abstract."""
 
     __instancecheck__ = type.__instancecheck__  # without the registry of abstract classes
 
@@ -68,7 +68,7 @@ class _ModuleType(ABCMeta):
         pytree.register_model(cls, cls._fields, _STATIC, cls._buffers, cls._attributes)
 
     def _attributes(cls, rest: Any) -> dict[str, Any]:
-        """What an instance has besides its children."""
+        """The static data of an instance."""
         (fixed,) = rest
         return {"training": fixed[0], _STATIC: fixed, **dict(zip(cls._static_fields, fixed[1], strict=True))}
 
@@ -95,7 +95,7 @@ class Module(metaclass=_ModuleType):
     `lm.grad` by a module is a module of the same class, with None where the leaf is no float or stands in a buffer.
 
     Attributes:
-        training: whether layers that differ in training (Dropout, BatchNorm) do what they do there; True at first.
+        training: whether layers that differ in training (Dropout, BatchNorm) are in training mode; True at first.
 
     >>> import lamina as lm, numpy as np
     >>> class Affine(lm.Module):
@@ -207,7 +207,7 @@ class Module(metaclass=_ModuleType):
         """The module, and all in it, for inference: `train(False)`."""
         return self.train(False)
 
-    # -- what is in it
+    # -- contents
 
     def leaf_names(self) -> list[str]:
         """The dotted name of each leaf of the tree, as `layers.0.weight`."""
@@ -215,7 +215,7 @@ class Module(metaclass=_ModuleType):
         return [self.state_name(name.removesuffix(".")) for name in found]
 
     def state_name(self, name: str) -> str:
-        """The name in `state_dict` of what is at `name` in this module; for classes whose torch names differ."""
+        """The name in `state_dict` of the child `name` of this module; for classes whose torch names differ."""
         return name
 
     def _named(self, wanted: tuple[bool, ...]) -> Iterator[tuple[str, Any]]:
@@ -251,7 +251,8 @@ class Module(metaclass=_ModuleType):
     # -- parts for derivatives
 
     def partition(self: Self, keep: Callable[[Any], bool] | None = None) -> tuple[Self, Self]:
-        """Two modules, the first with the leaves that are kept, the second with the others; None stands for what is elsewhere.
+        """Two modules, the first with the leaves that are kept, the second with the others; None stands for leaves of the other
+        one.
 
         Args:
             keep: says of a leaf whether it is kept; by default those that `lm.grad` differentiates by: parameters of floats.
@@ -267,7 +268,7 @@ class Module(metaclass=_ModuleType):
         return partition(self, keep)
 
     def combine(self: Self, *others: Any) -> Self:
-        """The module with what it lacks (None) taken from others of the same structure."""
+        """The module with its missing leaves (None) filled from others of the same structure."""
         return combine(self, *others)
 
     # -- states by name
@@ -343,7 +344,7 @@ def _is_none(x: Any) -> bool:
 
 
 def partition(tree: Any, keep: Callable[[Any], bool] | None = None) -> tuple[Any, Any]:
-    """`Module.partition` of any tree of arrays: two trees, with None for what is in the other one."""
+    """`Module.partition` of any tree of arrays: two trees, with None for leaves of the other one."""
     leaves, structure = pytree.flatten(tree)
     kept = trainable(tree) if keep is None else [bool(keep(leaf)) for leaf in leaves]
     first = structure.unflatten(leaf if here else None for leaf, here in zip(leaves, kept, strict=True))
@@ -352,7 +353,7 @@ def partition(tree: Any, keep: Callable[[Any], bool] | None = None) -> tuple[Any
 
 
 def combine(*trees: Any) -> Any:
-    """The tree that has at each leaf what the first of the trees has that is not None there.
+    """The tree with the first leaf at each position that is not None.
 
     Raises:
         ValueError: the trees differ in structure.

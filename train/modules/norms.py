@@ -44,7 +44,7 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """`lm.nn.rms_norm` over the last dims: no mean is taken off, and there is no bias.
+    """`lm.nn.rms_norm` over the last dims: no mean is subtracted, and there is no bias.
 
     Args:
         normalized_shape, dtype: as of `LayerNorm`.

@@ -41,7 +41,7 @@ class RecurrentCell(Module):
 
 
 class _Recurrent(Module):
-    """What `LSTM` and `GRU` have in common.
+    """The base of `LSTM` and `GRU`.
 
     Attributes:
         layers: one `RecurrentCell` a layer.
@@ -145,7 +145,8 @@ class LSTM(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """Gated recurrent unit (Cho et al., 2014); gates stand in the order reset, update, new. It takes what `LSTM` takes."""
+    """Gated recurrent unit (Cho et al., 2014); gates stand in the order reset, update, new. Its parameters are those of
+    `LSTM`."""
 
     gates = 3
 

@@ -20,7 +20,7 @@ def tree_text(module: Any, static: Sequence[str], fields: Sequence[str]) -> str:
 
 
 def value_text(value: Any) -> str:
-    """The text of what a field holds."""
+    """The text of the value of a field."""
     if isinstance(value, dict):
         return _joined("{", [f"{key!r}: {value_text(part)}" for key, part in value.items()], "}")
     if isinstance(value, list | tuple):

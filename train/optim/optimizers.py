@@ -1,4 +1,4 @@
-"""The optimizers, each a chain of parts. Where torch has one of the name, its steps are the same."""
+"""The optimizers, each a chain of parts. Steps are the same as those of torch's optimizer of the same name."""
 
 from __future__ import annotations
 

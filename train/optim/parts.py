@@ -130,7 +130,7 @@ def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> Optimizer:
 
 
 class SquaresState(NamedTuple):
-    """Averages of gradients, where they are taken off, and sums or averages of their squares."""
+    """Averages of gradients, where they are subtracted, and sums or averages of their squares."""
 
     nu: Any
     mu: Any

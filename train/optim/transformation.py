@@ -1,7 +1,8 @@
 """Gradient transformations: pairs of pure functions, which are composed to optimizers.
 
-Parameters are any tree of arrays, as a `Module` or dicts. A gradient is None where there is nothing to differentiate by
-(buffers and integers of a module, as `lm.grad` leaves them); there updates and states are None, too, and the parameter stays.
+Parameters are any tree of arrays, as a `Module` or dicts. A gradient is None where a leaf is not differentiated
+(buffers and integers of a module, as `lm.grad` leaves them); there updates and states are None too, and the parameter is
+unchanged.
 
 Moments are kept in float32 for parameters of narrower floats, and updates are added in it. Numbers that depend on the step
 (rates, corrections of bias) are computed in float64.
@@ -39,7 +40,7 @@ class Optimizer(NamedTuple):
 
     Attributes:
         init: from parameters, the state at first.
-        update: from gradients, a state and the parameters, the updates (what is added to the parameters) and the next state.
+        update: from gradients, a state and the parameters, the updates (added to the parameters) and the next state.
 
     >>> import lamina as lm, numpy as np
     >>> optimizer = lm.train.optim.sgd(0.1)
@@ -66,7 +67,7 @@ class Step(NamedTuple):
 
 
 class Empty(NamedTuple):
-    """The state of what has none."""
+    """The state of a stateless transformation."""
 
 
 def is_none(x: Any) -> bool:
@@ -98,16 +99,16 @@ def map_updates(function: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
 
 
 WORTH_A_FUNCTION = 4
-"""Leaves that are alike from which on what computes them is traced as a function."""
+"""Number of similar leaves from which on their computation is traced as a function."""
 
 
 def _types(row: Sequence[Any]) -> tuple[Aval, ...] | None:
-    """What decides how a function of leaves is traced; None where some are no traced arrays."""
+    """The key of the trace of a function of leaves; None where some are no traced arrays."""
     return tuple([abstract(x) for x in row]) if all(type(x) is Tracer for x in row) else None
 
 
 def moments(params: Tree) -> Tree:
-    """Zeros for each leaf that gradients are taken by, in float32 or wider; None for the others."""
+    """Zeros for each differentiated leaf, in float32 or wider; None for the others."""
     leaves, structure = pytree.flatten(params)
     zeros = [
         lnp.zeros(np.shape(x), wide(as_array(x).dtype)) if here else None
@@ -117,7 +118,7 @@ def moments(params: Tree) -> Tree:
 
 
 def wide(dtype: Any) -> np.dtype[Any]:
-    """What a moment of a parameter is kept in."""
+    """The dtype of a moment of a parameter."""
     found: np.dtype[Any] = np.dtype(dtype)
     return found if found.itemsize >= 4 else np.dtype(np.float32)
 
@@ -147,7 +148,7 @@ def like(factor: Any, x: Any) -> Any:
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:
-    """Parameters plus updates, in the parameters' dtypes; what has no update stays.
+    """Parameters plus updates, in the parameters' dtypes; parameters without an update are unchanged.
 
     Raises:
         ValueError: the trees differ in structure.

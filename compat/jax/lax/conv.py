@@ -191,7 +191,7 @@ def conv_general_dilated(
 
 
 def _batches_as_features(x: Tracer, spec: Dims, groups: int) -> Tracer:
-    """Images in groups, those of one place in their groups as one image, their features beside each other."""
+    """Images in groups: those of one index in their groups as one image, with their features concatenated."""
     batch, feature = spec[:2]
     if groups < 1 or x.shape[batch] % groups:
         raise ShapeError(f"batch_group_count must divide the batch, got {groups} and {x.shape[batch]}")
@@ -241,14 +241,14 @@ def conv_transpose(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """`jax.lax.conv_transpose`: a convolution of images whose elements stand `strides` apart.
+    """`jax.lax.conv_transpose`: a convolution of images dilated by `strides`.
 
     Args:
         lhs, rhs: images and filters, features last if there are no `dimension_numbers`.
         strides: a number a spatial dim, also that by which sizes grow.
         padding: "SAME" and "VALID" undo what they do for a convolution with these strides; pairs are added to the images.
         rhs_dilation: distances of neighbouring elements of filters.
-        transpose_kernel: mirror the filters and exchange their two dims of features, which gives the gradient of a convolution.
+        transpose_kernel: mirror the filters and exchange their two dims of features, for the gradient of a convolution.
 
     Raises:
         ShapeError: as for `conv_general_dilated`.

@@ -1,4 +1,4 @@
-"""lamina.lax: functions of elements under jax.lax's names, but those that are `lamina.numpy`'s own."""
+"""lamina.lax: elementwise functions under jax.lax's names, except those that are `lamina.numpy`'s own."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def div(x: Any, y: Any) -> Any:
 
 
 class RoundingMethod(enum.Enum):
-    """What `round` does with numbers halfway between two integers."""
+    """The rounding by `round` of numbers halfway between two integers."""
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
 
 
 class Precision(enum.Enum):
-    """What products of jax take as `precision=`. It says nothing here: factors are never rounded."""
+    """The values of `precision=` in jax's products. It is ignored here: factors are never rounded."""
 
     DEFAULT = 0
     HIGH = 1
@@ -97,7 +97,7 @@ def population_count(x: Any) -> Any:
 
 @array_function
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """The bits of an integer shifted right; the highest one, of an unsigned integer too, fills what becomes free."""
+    """The bits of an integer shifted right; the highest one, of an unsigned integer too, fills the free bits."""
     x = lift(x)
     if x.dtype.kind != "u":
         return lnp.right_shift(x, y)
@@ -129,7 +129,7 @@ def mulhi(x: Any, y: Any) -> Any:
 
 
 def _high_word(x: Any) -> Any:
-    """The upper 32 bits of a product of two words, which is not negative whatever its dtype says."""
+    """The upper 32 bits of the unsigned product of two words, for any dtype."""
     return (x >> 32) & ((1 << 32) - 1)
 
 
@@ -140,7 +140,7 @@ def optimization_barrier(operand: Any) -> Any:
 
 @array_function
 def rsqrt(x: Any, accuracy: Any = None) -> Any:
-    """`1 / sqrt(x)`, whatever `accuracy` is requested."""
+    """`1 / sqrt(x)`, for any requested `accuracy`."""
     return build("rsqrt", lift(x))
 
 
@@ -252,7 +252,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 @array_function
 def select_n(which: Any, *cases: Any) -> Any:
-    """At each place the element of the case that a bool or an integer names; the nearest if there is none."""
+    """At each index the element of the case that a bool or an integer names; the nearest if there is none."""
     which = lift(which)
     index = lift_as(which, np.dtype(np.int64))
     y = cases[-1]

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to windows that are not inside: moved inside, left out (read as a fill value), or promised not to be."""
+    """The treatment of windows out of bounds: moved inside, left out (read as a fill value), or promised not to exist."""
 
     CLIP = "clip"
     FILL_OR_DROP = "fill"
@@ -105,7 +105,7 @@ class _Windows:
         x: the operand.
         starts: one index tensor an addressed dim, whose first dims are the batching ones.
         props: the properties `at`, `window` and `batch`.
-        places: the shape `[points, window]` in the op's order, batching points first.
+        places: the indices, of shape `[points, window]` in the op's order, batching points first.
         order: the order of these dims in the operand of the user (points in their order, then the window's that are kept).
         points: sizes of the points in the user's order.
     """

@@ -117,7 +117,7 @@ def householder_product(a: Any, taus: Any) -> Any:
 
 @array_function
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """`jax.lax.linalg.ormqr`: the product with the square `Q` of reflectors, as `qr(mode="raw")` gives them, transposed.
+    """`jax.lax.linalg.ormqr`: the product with the square `Q` of reflectors, as `qr(mode="raw")` returns them, transposed.
 
     `Q c`, or `c Q` without `left`; with `transpose` of the adjoint of `Q`.
     """
@@ -201,7 +201,7 @@ def qdwh(
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
     """`jax.lax.linalg.tridiagonal_solve`: elimination with exchanges of neighbouring rows, as LAPACK's gtsv, in `10 n` flops.
 
-    A singular matrix gives infinities or NaN.
+    The result is infinite or NaN for a singular matrix.
 
     Args:
         dl, d, du: [..., n]: the diagonals below (its first element is not read), in and above (its last) the main one.
@@ -228,7 +228,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     zero = lnp.zeros_like(wide[0][0])
 
     def eliminate(row: Any, following: Any) -> Any:
-        p, q, y = row  # what is left of a row: its pivot, its neighbour, its right side
+        p, q, y = row  # the rest of a row: its pivot, its neighbour, its right side
         low, middle, high, other = following
         turn = abs(low) > abs(p)
         first = [lnp.where(turn, u, v) for u, v in ((low, p), (middle, q), (high, zero), (other, y))]

@@ -121,7 +121,7 @@ def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = N
 def ragged_dot(
     lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None, group_offset: Any = None
 ) -> Any:
-    """Products of groups of rows, each with a matrix of its own; rows beyond all groups give 0.
+    """Products of groups of rows, each with a matrix of its own; rows beyond all groups are 0.
 
     Cost: as `groups` products of all rows.
 
@@ -251,7 +251,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         return xs
 
     def prefixes(xs: list[Any], n: int) -> list[Any]:
-        """Of pairs, which give every other one, and from these the others (Blelloch, 1990): `2 n` combinations."""
+        """Of pairs, for every other result, and from these the others (Blelloch, 1990): `2 n` combinations."""
         if n <= _FEW_TO_SCAN:
             return rounds(xs, n)
         odd = prefixes(combine(part(xs, 0, n - 1, 2), part(xs, 1, n, 2)), n // 2)
@@ -333,7 +333,7 @@ def approx_max_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:
-    """`top_k`, exact whatever recall is requested."""
+    """`top_k`, exact for any requested recall."""
     return top_k(operand, k, axis=reduction_dimension)
 
 

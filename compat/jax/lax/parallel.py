@@ -1,4 +1,4 @@
-"""The collectives of `lamina.lax`: what an element of an axis that `vmap` maps over learns of the others (`axis_name`)."""
+"""The collectives of `lamina.lax`: exchanges between the elements of an axis that `vmap` maps over (`axis_name`)."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ pmax, pmin = _extreme("pmax", lnp.max), _extreme("pmin", lnp.min)
 
 
 def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False) -> Any:
-    """What all elements of a mapped axis hold, along a new dim `axis`; `tiled`: concatenated along the dim `axis`.
+    """The values of all elements of a mapped axis, along a new dim `axis`; `tiled`: concatenated along the dim `axis`.
 
     Raises:
         TracingError: no axis of that name is mapped over.
@@ -211,7 +211,7 @@ def all_to_all(
 
 
 def _swapped(parts: Any, name: Hashable) -> Any:
-    """Part `k` of each element, to element `k`: what stands along the mapped axis and along dim 0 changes places."""
+    """Part `k` of each element, to element `k`: the mapped axis and dim 0 are exchanged."""
 
     def swap(parts: Any) -> Any:
         return _own(_gathered(parts, name, "all_to_all"), name, 1, "all_to_all")
@@ -220,7 +220,7 @@ def _swapped(parts: Any, name: Hashable) -> Any:
 
 
 def _with_transpose(function: Callable[[Any], Any], transpose: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A linear function with its transpose. That of what it is made of would add up a whole axis for each element."""
+    """A linear function with its transpose, since the derived one would sum a whole axis for each element."""
     forward, reverse = custom_jvp(function), custom_vjp(function)
     both = BothModes(forward, reverse)
     forward.defjvp(lambda primals, tangents: (both(*primals), both(*tangents)))
@@ -229,7 +229,7 @@ def _with_transpose(function: Callable[[Any], Any], transpose: Callable[[Any], A
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """What other elements of a mapped axis send: `perm` has pairs of source and destination; zeros where nobody sends.
+    """The values sent by other elements of a mapped axis: `perm` has pairs of source and destination; zeros without a source.
 
     Raises:
         ShapeError: two pairs share a source or a destination, or one is outside of the axis.
@@ -259,7 +259,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """`ppermute` by a permutation: element `i` gets what element `perm[i]` holds."""
+    """`ppermute` by a permutation: element `i` gets the value of element `perm[i]`."""
     return ppermute(x, axis_name, [(source, k) for k, source in enumerate(perm)])
 
 

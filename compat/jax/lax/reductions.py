@@ -107,14 +107,14 @@ def _by_monoid(x: Tracer, kind: str, dims: Sequence[int]) -> Tracer:
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Any) -> Any:
-    """`jax.lax.reduce`: all elements along dims combined by a function; of several arrays all at a place together.
+    """`jax.lax.reduce`: all elements along dims combined by a function; of several arrays those at one index.
 
     `add`, `mul`, `max` and `min` (of bools also `bitwise_and` and `bitwise_or`) are one op. Another function is traced once for
     each halving of the elements, and combines neighbours, in their order.
 
     Args:
         operands: an array, or a tree of arrays of one shape.
-        init_values: a tree of scalars: what the function leaves other values as they are with.
+        init_values: a tree of scalars: the neutral element of the function.
         computation: associative, of two trees of scalars as `init_values`, to one more.
         dimensions: the dims that are reduced.
 
@@ -235,7 +235,7 @@ class _Slide:
         return [high for _, high in self.pads]
 
     def padded(self, x: Tracer, fill: Tracer) -> Tracer:
-        """An array with what stands around and between its elements."""
+        """An array padded around and between its elements."""
         if not any(self.low) and not any(self.high) and set(self.holes) <= {1}:
             return x
         trace, value = here(x)
@@ -243,7 +243,7 @@ class _Slide:
         return trace.wrap(trace.builder.pad(value, here(fill)[1], low=self.low, high=self.high, interior=interior))
 
     def taps(self, x: Tracer) -> list[Tracer]:
-        """One array for each element of a window, from what is padded."""
+        """One array for each element of a window, from the padded array."""
         found = []
         for tap in product(*map(range, self.size)):
             start = [k * by if n else 0 for k, by, n in zip(tap, self.dilation, self.result, strict=True)]
@@ -275,13 +275,13 @@ def reduce_window(
     base_dilation: Any = None,
     window_dilation: Any = None,
 ) -> Any:
-    """`jax.lax.reduce_window`: the elements of each window combined by a function; of several arrays all at a place together.
+    """`jax.lax.reduce_window`: the elements of each window combined by a function; of several arrays those at one index.
 
     `add`, `mul`, `max` and `min` are one op. Any other function combines the elements of all windows, one after the other.
 
     Args:
         operand: an array, or a tree of arrays of one shape.
-        init_value: a tree of scalars; what stands around and between elements, and what windows start from.
+        init_value: a tree of scalars: the padding around and between elements, and the initial value of windows.
         computation: associative, of two trees of scalars as `init_value`, to one more.
         window_dimensions: the size of a window in each dim.
         window_strides: distances of neighbouring windows.

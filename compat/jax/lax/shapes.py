@@ -38,7 +38,7 @@ __all__ = [
 
 
 def expand_dims(array: Any, dimensions: int | Sequence[int]) -> Any:
-    """`array` with dims of size 1 at these places of the result."""
+    """`array` with dims of size 1 at these positions of the result."""
     return lnp.expand_dims(array, dimensions)
 
 
@@ -53,7 +53,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
 
 
 def reshape(operand: Any, new_sizes: int | Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
-    """`operand` with another shape; its elements are taken in the order of `dimensions`, where these are given."""
+    """`operand` with another shape; its elements are read in the order of `dimensions`, where these are given."""
     return lnp.reshape(operand if dimensions is None else transpose(operand, dimensions), new_sizes)
 
 
@@ -126,7 +126,7 @@ def empty(shape: Any, dtype: Any) -> Any:
 
 @array_function
 def index_take(src: Any, idxs: Any, axes: Any) -> Any:
-    """`src` at indices of several dims, which are taken together and stand first; clamped."""
+    """`src` at indices of several dims, which are indexed together and stand first; clamped."""
     x, dims = lift(src), [normalize_axis(d, lnp.ndim(src)) for d in axes]
     points = [lift_as(i, np.dtype(np.int64)) for i in idxs]
     return build("gather", x, *points, at=tuple(dims))
@@ -137,7 +137,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
     """`operand` repeated to a shape, in which its dims stand at `broadcast_dimensions`.
 
     Raises:
-        ShapeError: there is not one place a dim, or a size fits no place.
+        ShapeError: there is not one position a dim, or a size fits no dim.
     """
     x, sizes, places = lift(operand), nonnegative(static_shape(shape)), static_shape(broadcast_dimensions)
     if len(places) != x.ndim or len(set(places)) != len(places):
@@ -257,6 +257,6 @@ def iota(dtype: Any, size: int) -> Any:
 
 
 def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
-    """The index along a dim at each place."""
+    """The index along a dim of each element."""
     sizes = static_shape(shape)
     return broadcast_in_dim(arange(sizes[dimension], dtype=dtype), sizes, (dimension,))

@@ -1,7 +1,7 @@
-"""`lamina.scipy`: the names of jax.scipy, where programs that were written for it look them up.
+"""`lamina.scipy`: the names of jax.scipy, for programs that were written for it.
 
-What lamina has elsewhere is the same thing here: `special` is `lamina.special`; `linalg` is `lamina.linalg` with SciPy's
-defaults.
+Functions that lamina has elsewhere are the same objects here: `special` is `lamina.special`; `linalg` is `lamina.linalg` with
+SciPy's defaults.
 """
 
 from __future__ import annotations

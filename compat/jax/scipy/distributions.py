@@ -75,7 +75,7 @@ def _method(parameters: tuple[str, ...], formula: Formula, fixed: int) -> Formul
         bound.apply_defaults()
         return formula(*bound.arguments.values())
 
-    # what `inspect` and help() read, which the type of functions does not list
+    # read by `inspect` and help(); the type of functions does not list it
     method.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return method
 

@@ -41,7 +41,7 @@ def _turns(n: int, sign: int, like: Any) -> Any:
 
 
 def _weights(n: int, like: Any) -> Any:
-    """What makes the transform orthonormal."""
+    """The factors that make the transform orthonormal."""
     return lnp.asarray(np.where(np.arange(n), math.sqrt(0.5 / n), math.sqrt(0.25 / n)), like.dtype)
 
 

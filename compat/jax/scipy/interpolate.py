@@ -27,8 +27,8 @@ class RegularGridInterpolator:
         points: for each of the first dims of `values` its coordinates, ascending, two or more.
         values: [n1, ..., nk, ...], real or complex.
         method: "linear" or "nearest".
-        bounds_error: must be False, as in jax: what is outside cannot be told while tracing.
-        fill_value: what points outside have; None extrapolates.
+        bounds_error: must be False, as in jax: whether points are outside is not known while tracing.
+        fill_value: the value of points outside; None extrapolates.
 
     Raises:
         ShapeError: sizes that do not go together, or another method.
@@ -162,7 +162,7 @@ class CubicSpline(CubicHermiteSpline):
     Args:
         x: [n], ascending.
         y: [n, ...].
-        bc_type: "not-a-knot" (three points or more), "natural" or "clamped": what holds at the ends.
+        bc_type: "not-a-knot" (three points or more), "natural" or "clamped": the condition at the ends.
         extrapolate: whether the outer polynomials go on; else NaN outside.
 
     >>> import numpy as np, lamina as lm

@@ -1,7 +1,7 @@
-"""`lamina.scipy.linalg`: scipy.linalg's names. What NumPy calls alike has SciPy's arguments and defaults here, as `cholesky`,
-which gives the upper factor; all else is `lamina.linalg`'s.
+"""`lamina.scipy.linalg`: scipy.linalg's names. Functions that NumPy has under the same name have SciPy's arguments and defaults
+here, as `cholesky`, which returns the upper factor; all others are `lamina.linalg`'s.
 
-Arguments that only save copies or checks (`overwrite_a`, `check_finite`, `lapack_driver` ...) are taken and change nothing.
+Arguments that only save copies or checks (`overwrite_a`, `check_finite`, `lapack_driver` ...) are accepted and change nothing.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False, con
 
 @_hinted
 def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, eigvals: Any = None, type: int = 1) -> Any:
-    """`scipy.linalg.eigh`: eigenvalues, ascending, and eigenvectors of what the lower triangle, or the upper one, says.
+    """`scipy.linalg.eigh`: eigenvalues, ascending, and eigenvectors of the matrix given by its lower triangle, or the upper
+    one.
 
     With a positive definite `b`, of the generalized problem, by Cholesky's factor `L` of `b` (Golub and Van Loan, Matrix
     Computations, 8.7): with type 1 of `a v = w b v`, with 2 of `a b v = w v`, with 3 of `b a v = w v`. The vectors are such
@@ -116,7 +117,7 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
     Args:
         a: Hermitian, `tensor[..., n, n]`, a float or complex type.
         b: positive definite, as `a`; the identity if None.
-        eigvals: the first and last of the values to give, counted from 0; all if None.
+        eigvals: the first and last of the values to return, counted from 0; all if None.
 
     Raises:
         ValueError: another `type` than 1, 2, 3, or `eigvals` that are not two numbers from 0 to n - 1 in their order.

@@ -38,7 +38,7 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         input: an array of any rank.
         coordinates: an array of indices for each dim, all of one shape, that of the result.
         order: 0, the nearest element, or 1, linear interpolation.
-        mode: what stands outside: "constant" (`cval`), "nearest", "wrap" (SciPy's "grid-wrap"), "mirror" or "reflect".
+        mode: the values outside: "constant" (`cval`), "nearest", "wrap" (SciPy's "grid-wrap"), "mirror" or "reflect".
 
     Raises:
         ShapeError: another order or mode, or another number of coordinates than dims.

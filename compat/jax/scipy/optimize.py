@@ -17,14 +17,14 @@ _SEARCH = 40
 
 
 class OptimizeResults(NamedTuple):
-    """What `minimize` found.
+    """The result of `minimize`.
 
     Attributes:
         x: the point.
         success: whether the slope there is below the tolerance.
         status: 0, or 1 where the iterations were too few, 3 where no step along the last direction made the function less.
         fun, jac, hess_inv: the function there, its gradient, and an estimate of the inverse of its second derivative.
-        nfev, njev, nit: how often the function and its gradient were requested, and iterations.
+        nfev, njev, nit: the numbers of evaluations of the function and its gradient, and of iterations.
     """
 
     x: Any
@@ -60,7 +60,7 @@ def minimize(
     """`scipy.optimize.minimize` by BFGS (Nocedal and Wright, Numerical Optimization, 2006, chapter 6), as one program.
 
     A step is found by doubling and halving until it satisfies the weak Wolfe conditions (Lewis and Overton, 2013). It has no
-    derivative in reverse; `lax.custom_root` of the gradient gives the minimum one.
+    derivative in reverse; `lax.custom_root` of the gradient makes the minimum differentiable.
 
     Args:
         fun: a function of `x` and `args` to a number, made of functions that can be traced.

@@ -30,7 +30,7 @@ def _operands(in1: Any, in2: Any, what: str) -> tuple[Any, Any]:
 
 
 def _cut(full: Any, first: Sequence[int], second: Sequence[int], mode: str, what: str) -> Any:
-    """The part of a full convolution of operands of these shapes that a mode asks for."""
+    """The part of a full convolution of operands of these shapes that a mode selects."""
     if mode == "full":
         return full
     if mode == "same":

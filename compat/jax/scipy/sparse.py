@@ -1,4 +1,4 @@
-"""`lamina.scipy.sparse`: `linalg` has the solvers of linear systems that only ask for products."""
+"""`lamina.scipy.sparse`: `linalg` has the solvers of linear systems that only need products."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _window(window: Any, size: int | None) -> np.ndarray[Any, Any]:
 
 
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: None = None) -> Any:
-    """`scipy.signal.detrend`: what is left of a signal without its line of least squares, or without its mean.
+    """`scipy.signal.detrend`: a signal minus its line of least squares, or minus its mean.
 
     Args:
         type: "linear" or "constant".
@@ -200,7 +200,7 @@ def stft(
     """`scipy.signal.stft`: frequencies, times of segments, and the transforms `tensor[..., frequencies, segments]`.
 
     Args:
-        boundary: what half a segment before and behind the signal holds: "zeros", "even", "constant", or None for no such.
+        boundary: the padding of half a segment before and behind the signal: "zeros", "even", "constant", or None.
         padded: whether zeros make the last segment whole.
 
     Raises:

@@ -103,11 +103,11 @@ _TIES = ("average", "min", "max", "dense", "ordinal")
 
 
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """`scipy.stats.rankdata`: the places of elements in sorted order, from 1.
+    """`scipy.stats.rankdata`: the ranks of elements in sorted order, from 1.
 
     Args:
-        method: what equal elements get: "average", "min" or "max" of their places, "dense" (the number of the value), "ordinal"
-            (in the order in which they stand).
+        method: the rank of equal elements: "average", "min" or "max" of their ranks, "dense" (the number of the value),
+            "ordinal" (in the order in which they stand).
         axis: ranks are of the elements along it; None ranks all, in one dim.
 
     Raises:
