@@ -96,6 +96,8 @@ def parse_pipeline(text: str, ctx: Context) -> Nest:
         name = elements[0].name
         if name not in ("builtin.module", ANY):
             rule = f"can't run '{name}' pass manager on 'builtin.module' op"
+            if difflib.get_close_matches(name, ("builtin.module",), cutoff=0.8):
+                raise UnknownPassError(f"pass pipeline: {rule}, did you mean builtin.module?")
             raise UnknownPassError(f"pass pipeline: {rule}: write builtin.module({text.strip()})")
         return Nest(name, tuple(_made(element, ctx) for element in inner))
     return Nest("builtin.module", tuple(_made(element, ctx) for element in elements))

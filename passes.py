@@ -172,8 +172,11 @@ def _from_spec(spec: ArgSpec) -> ModulePass:
     known = {field.name for field in dataclasses.fields(cls)} - {"name"}
     for option in spec.parameters:
         if option not in known:
-            have = ", ".join(sorted(name.replace("_", "-") for name in known)) or "none"
-            raise UnknownPassError(f"pass '{spec.name}' has no option '{option.replace('_', '-')}', it has: {have}")
+            names = sorted(name.replace("_", "-") for name in known)
+            given = option.replace("_", "-")
+            close = difflib.get_close_matches(given, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"it has: {', '.join(names) or 'none'}"
+            raise UnknownPassError(f"pass '{spec.name}' has no option '{given}', {hint}")
     flags = {field.name for field in dataclasses.fields(cls) if field.type in (bool, "bool")}
     spec = ArgSpec(spec.name, {key: values or ((True,) if key in flags else ()) for key, values in spec.parameters.items()})
     try:

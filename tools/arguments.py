@@ -90,7 +90,9 @@ class ArgumentParser(argparse.ArgumentParser):
         self.error(f"unknown option {given}" + (f", did you mean {options[close[0]]}?" if close else "; --help shows all"))
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        close = difflib.get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), 1) if choice else ()
+        raise UsageError(f"{message}, did you mean {close[0]}?" if close else message)
 
 
 def truth(text: str) -> bool | None:

@@ -124,6 +124,8 @@ def test_what_a_nested_pass_adds_gets_names_that_are_free(tmp_path: Path) -> Non
         ("builtin.module(func.fnc(graph-cse))", "there is no op 'func.fnc' to run passes on, did you mean func.func"),
         ("builtin.module(scf.for(graph-cse))", "'scf.for' is not isolated from above"),
         ("graph-cse{max=1}", "pass 'graph-cse' has no option 'max', it has: none"),
+        ("graph-fuse{max-opps=1}", "pass 'graph-fuse' has no option 'max-opps', did you mean max-ops?"),
+        ("bultin.module(graph-cse)", "did you mean builtin.module?"),
         ("graph-fuse{max-ops=x}", "pass 'graph-fuse': Incompatible types"),
         ("graph-fuse{max-ops=0}", "graph-fuse: max-ops must be at least 1"),
         ("graph-fuse{max-ops", "'{' is not closed"),
