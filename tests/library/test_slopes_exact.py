@@ -133,3 +133,29 @@ def test_softmax_that_saturates(dtype: str) -> None:
     for jacobian in (lm.jacrev, lm.jacfwd):
         np.testing.assert_allclose(lm.jit(jacobian(nn.log_softmax))(x), want, rtol=6 * rtol)
         np.testing.assert_allclose(lm.jit(jacobian(nn.softmax))(x), scaled, rtol=rtol, atol=float(np.finfo(dtype).tiny))
+
+
+ROOTS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float]] = {
+    "silu": (nn.silu, lambda x: x / (1 + mp.exp(-x)), -1.2784645427610738),
+    "mish": (nn.mish, lambda x: x * mp.tanh(mp.log1p(mp.exp(x))), -1.1924),
+    "gelu": (lambda x: nn.gelu(x, approximate=False), lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2, -0.7517915246935645),
+}
+"""Functions with a minimum, and near where."""
+
+
+@pytest.mark.thorough(every=3)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ROOTS)
+def test_derivatives_beside_their_zeros(name: str, dtype: str) -> None:
+    """Errors are relative to the derivative, or to what it moves where the argument does, if that is more."""
+    function, reference, near = ROOTS[name]
+    with mp.workdps(50):
+        root = float(mp.findroot(lambda x: mp.diff(reference, x), near))
+        x = (root + np.array([0, 1e-7, -1e-7, 1e-4, -1e-4, 1e-3, 0.01, -0.01, 0.1, -0.1, 1, -1])).astype(dtype)
+        derivative = function
+        for order in (1, 2):
+            derivative = (lambda f: lm.grad(lambda v: f(v).sum()))(derivative)
+            for at, got in zip(x, np.asarray(lm.jit(derivative)(x)), strict=True):
+                want, motion = (mp.diff(reference, mp.mpf(float(at)), order + k) for k in (0, 1))
+                scale = max(abs(want), abs(motion * float(at))) * float(np.finfo(dtype).eps)
+                assert abs(mp.mpf(float(got)) - want) <= 8 * scale, (order, at)
