@@ -254,7 +254,7 @@ def _cbrt(x: Tracer) -> Tracer:
     return select(usual[0], select(usual[1], root, x), x)
 
 
-_SLOPES["cbrt"] = _cbrt, lambda y, x: 1.0 / (3.0 * y * y)
+_SLOPES["cbrt"] = _cbrt, lambda y, x: (1.0 / y) * (1.0 / y) * (1 / 3)  # whose slopes have limits at 0 and infinity, too
 
 
 acos, acosh, asin, asinh, atanh = arccos, arccosh, arcsin, arcsinh, arctanh
