@@ -1,6 +1,6 @@
 """llvmlite, imported on first use (0.15 s) and initialised once.
 
-A fork waits until no other thread is in LLVM, and lets none in meanwhile: in the child, nobody would leave it.
+A fork waits until no other thread is in LLVM, and admits none meanwhile: in the child, no thread would leave it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class _Gate:
-    """What lets threads into LLVM without llvmlite's lock, any number of them, but none while the process forks."""
+    """A gate that admits any number of threads into LLVM without llvmlite's lock, but none while the process forks."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -33,7 +33,7 @@ class _Gate:
                 self.changed.notify_all()
 
     def close(self) -> None:
-        """Wait until nobody is inside; until `open`, in the child too, nobody else comes in."""
+        """Wait until no thread is inside; until `open`, in the child too, no other thread enters."""
         self.changed.acquire()
         self.forking = True
         self.changed.wait_for(lambda: self.inside == 0)
@@ -47,11 +47,11 @@ class _Gate:
 
 _gate = _Gate()
 _locks: list[Any] = []
-"""What a fork waits for; what is taken inside of others stands before them."""
+"""The locks that a fork waits for; locks taken inside of others stand before them."""
 _fork = threading.Lock()
 """One fork at a time."""
 _held: list[Any] = []
-"""What the fork of this moment holds: others may be made meanwhile."""
+"""The locks held by the current fork: others may be made meanwhile."""
 
 
 def lock_across_forks() -> Any:
@@ -106,8 +106,8 @@ def llvm_with_all_targets() -> Any:
 def unlocked(name: str, *arguments: Any) -> Any:
     """Call a function of llvmlite's C interface without the lock that lets one thread at a time into LLVM.
 
-    LLVM itself asks only that threads work in different contexts. Meant for what takes long. An llvmlite that keeps its library
-    elsewhere is called as it wants to be, with its lock.
+    LLVM itself requires only that threads work in different contexts. Meant for long operations. An llvmlite that keeps its
+    library elsewhere is called as it wants to be, with its lock.
     """
     library = llvm().ffi.lib
     return _gate.call(getattr(getattr(library, "_lib", library), name), *arguments)
@@ -119,7 +119,7 @@ def _native() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    binding.initialize_native_asmparser()  # of inline assembly, which asks a processor what it has
+    binding.initialize_native_asmparser()  # of inline assembly, which detects processor features
     return binding
 
 
@@ -133,7 +133,7 @@ def _all() -> Any:
 
 @cache
 def versions() -> str:
-    """What machine code depends on beside its IR and target, as text: part of every cache key."""
+    """The dependences of machine code beside its IR and target, as text: part of every cache key."""
     import llvmlite
 
     return f"llvmlite {llvmlite.__version__}"

@@ -1,10 +1,10 @@
 """Object files kept on disk from process to process.
 
 One file per key, in a directory that belongs to the user alone. A file holds its key, its metadata as JSON and the object,
-under a checksum over all of it: whatever is damaged, truncated, foreign or not ours is a miss. Nothing read from a file is
+under a checksum over all of it: a file that is damaged, truncated or foreign is a miss. Nothing read from a file is
 evaluated. Any number of processes may use one directory.
 
-Environment: `LAMINA_CACHE=0` turns the cache off, `LAMINA_CACHE_DIR` says where it is.
+Environment: `LAMINA_CACHE=0` turns the cache off, `LAMINA_CACHE_DIR` sets its directory.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _ABANDONED_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Entry:
-    """What was put: an object file and what its owner noted about it."""
+    """An entry: an object file and its owner's metadata."""
 
     obj: bytes
     meta: dict[str, Any] = field(default_factory=dict)
 
 
 def key_of(*parts: str) -> str:
-    """A key for what is determined by these texts, the LLVM version and nothing else.
+    """A key for an object that depends on these texts, the LLVM version and nothing else.
 
     >>> key_of("a", "bc") != key_of("ab", "c")
     True
@@ -76,7 +76,7 @@ def put(key: str, obj: bytes, meta: dict[str, Any] | None = None) -> None:
 
 
 def default_cache() -> ObjectCache | None:
-    """The cache that the environment asks for; None if it is off or its directory cannot be trusted."""
+    """The cache that the environment configures; None if it is off or its directory cannot be trusted."""
     if os.environ.get("LAMINA_CACHE", "1").lower() in ("0", "off", "no", "false"):
         return None
     root = os.environ.get("LAMINA_CACHE_DIR") or _default_root()
@@ -84,7 +84,7 @@ def default_cache() -> ObjectCache | None:
 
 
 def private_folder(name: str) -> Path | None:
-    """A folder beside that of the objects; None if the cache is off, or what is there cannot be trusted."""
+    """A folder beside that of the objects; None if the cache is off, or the folder cannot be trusted."""
     store = default_cache()
     if store is None:
         return None
@@ -128,7 +128,7 @@ def _open(root: str) -> ObjectCache | None:
 
 
 def _default_root() -> str | None:
-    """Where the platform wants caches; None if there is no such place."""
+    """The platform's folder for caches; None if there is none."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
         return os.path.join(base, "lamina", "Cache") if base else None
@@ -212,7 +212,7 @@ class ObjectCache:
                     elif status.st_mtime < time.time() - _ABANDONED_SECONDS:
                         _remove(Path(item.path))
         except OSError:
-            pass  # another process swept at the same time; what was seen so far will do
+            pass  # another process swept at the same time; the files seen so far suffice
         total = sum(size for _, size, _ in entries)
         if total <= self.limit_bytes:
             return

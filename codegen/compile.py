@@ -16,7 +16,7 @@ from ._llvm import llvm, llvm_with_all_targets, unlocked
 from .targets import Target, host
 
 # always_inliner first: helper functions written as such disappear before anything else looks at them. No value numbering:
-# values are folded and shared when they are written, what is left instruction selection finds in a block
+# values are folded and shared when they are written; instruction selection finds the rest in a block
 _FIRST, _LAST = ("always_inliner", "sroa"), ("global_dead_code_eliminate",)
 
 _COMBINING = ("instruction_combine", "simplify_cfg")
@@ -32,7 +32,7 @@ def compile_object(text: str, target: Target | None = None, *, isolated: bool = 
 
     Args:
         text: An LLVM IR module.
-        target: What to compile for; the host if not given.
+        target: the machine to compile for; the host if not given.
         isolated: Run LLVM in a child process. LLVM may abort the process on text that parses and verifies (and does so
             for some cross targets), hence use this for text that the compiler did not write itself.
 
@@ -130,7 +130,7 @@ dozens of addresses each: to find them the best registers takes LLVM five times 
 
 
 def computes(text: str) -> bool:
-    """Whether LLVM IR does more than to call others with addresses; what does not gets whatever registers come first."""
+    """Whether LLVM IR does more than call others with addresses; other code uses the fast register allocator."""
     return _COMPUTES.search(text) is not None
 
 
@@ -141,7 +141,7 @@ def target_machine(target: Target, level: int = 1) -> Any:
     if not native:
         binding = llvm_with_all_targets()
     # the default code model of llvmlite means `large`: a 64-bit constant for each address
-    # level 1 leaves out of 2 what processors that run out of order do themselves: scheduling after registers are allocated
+    # level 1 omits a pass of level 2 that out-of-order processors do not need: scheduling after register allocation
     try:
         return binding.Target.from_triple(target.triple).create_target_machine(
             cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
@@ -151,7 +151,7 @@ def target_machine(target: Target, level: int = 1) -> Any:
 
 
 def _passes(text: str) -> tuple[str, ...]:
-    """What LLVM IR goes through before code is generated."""
+    """The passes over LLVM IR before code generation."""
     is_of_choices = len(_CHOICES.findall(text)) > _MANY_CHOICES * text.count("\n")
     return (*_FIRST, *(_COMBINING if is_of_choices else ()), *_LAST)
 
@@ -187,7 +187,7 @@ _PARSE_ERROR = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 
 @contextmanager
 def _parsed(text: str) -> Iterator[Any]:
-    """The module of a text, in a context of its own: threads share none, and what LLVM keeps in it goes with the module."""
+    """The module of a text, in a context of its own: threads share none, and LLVM's data in it is freed with the module."""
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise CompileError(f"LLVM IR line {line}: NUL character in the text")

@@ -140,7 +140,7 @@ def _with_loads(body: str, places: Mapping[str, tuple[str | None, int]]) -> str:
     early: dict[str, None] = {}
     for number, line in enumerate(body.split("\n")):
         read = [name for name in dict.fromkeys(_NAMES.findall(line)) if name in places]
-        if " = phi " in line:  # what it reads stands in the blocks before
+        if " = phi " in line:  # its operands are defined in the blocks before
             early.update(dict.fromkeys(read))
             read = []
         for name in read:
@@ -226,7 +226,7 @@ def _atom_value(b: Flow, atom: Atom, known: dict[str, str]) -> str:
     inner = size_value(b, atom.of, known)
     if isinstance(atom, Positive):
         return b.intrinsic("smax", I64, inner, "0")
-    quotient = b.emit(f"sdiv i64 {inner}, {atom.by}")  # towards zero: one less for what is negative and no multiple
+    quotient = b.emit(f"sdiv i64 {inner}, {atom.by}")  # towards zero: one less for negative numbers that are no multiple
     rest = b.emit(f"srem i64 {inner}, {atom.by}")
     return b.add(quotient, b.emit(f"ashr i64 {rest}, 63"), I64)
 

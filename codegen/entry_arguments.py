@@ -16,7 +16,7 @@ from .structured_builder import Flow, define, predicate
 from .text import F32, F64, I1, I8, I16, I32, I64, PTR, Module, Ty
 
 REFUSED = "inttoptr (i64 1 to ptr)"
-"""What a call answers that does not fit."""
+"""The result of a call that does not fit."""
 UNBOUND = str(-(1 << 63))
 """The value of a symbol before an argument has given it."""
 
@@ -149,7 +149,7 @@ def _agrees(b: Flow) -> None:
 
 
 def _bind_strides(b: Flow) -> None:
-    """Bind the strides of each axis with more than one element, and widen the span to what they reach."""
+    """Bind the strides of each axis with more than one element, and widen the span by their extent."""
     sizes, strides = b.field("%arg", abi.NDARRAY_DIMS, PTR), b.field("%arg", abi.NDARRAY_STRIDES, PTR)
     rank, shift = b.field("%param", abi.PARAM_RANK), b.field("%param", abi.PARAM_SHIFT)
     item = b.shl("1", shift, I64)
@@ -226,7 +226,7 @@ def _bind_float(b: Flow) -> None:
         b.store(b.cast("sitofp", whole, I64, F64), number, F64)
         b.br("convert")
     with b.when(b.or_(_is(b, "%type", "PyFloat_Type"), _is(b, "%type", "PyDoubleArrType_Type"), I1)):
-        b.store(_number(b, F64), number, F64)  # both have the number at one place
+        b.store(_number(b, F64), number, F64)  # both have the number at one offset
         b.br("convert")
     b.require(b.icmp("eq", "%type", "%numpy", PTR), "no")  # float32, since float64 was looked for before
     _done(b, _number(b, I32), I32)
@@ -242,7 +242,7 @@ def _bind_integer(b: Flow) -> None:
     above = b.sub("64", b.shl("8", "%shift", I64), I64)
 
     def narrowed(value: str) -> str:
-        """What the parameter's type keeps of a number."""
+        """A number truncated to the parameter's type."""
         high = b.shl(value, above, I64)
         return b.select("%signed", b.ashr(high, above, I64), b.lshr(high, above, I64), I64)
 

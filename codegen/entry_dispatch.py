@@ -1,16 +1,16 @@
-"""The part of the native entry that finds what runs a call among calls that came before (`runtime/dispatch.py`).
+"""The part of the native entry that finds the callable of a repeated call (`runtime/dispatch.py`).
 
 The *key* of a call is a list of words: how many arguments there are, the names of those given by name, and of each argument all
-that a recorded program may depend on. Types, descriptors and what is known by its identity stand in it as addresses; whoever
-keeps a key keeps these objects.
+that a recorded program may depend on. Types, descriptors and objects known by identity stand in it as addresses; the owner of a
+key keeps these objects alive.
 
-* an ndarray or `Array`: its type, its descriptor, its rank, its sizes; not where its elements lie, nor what they are;
+* an ndarray or `Array`: its type, its descriptor, its rank, its sizes; neither its strides nor its elements;
 * an int of 64 bits and a float: the type, the number bit by bit;
 * a tuple and a list: the type, the length, the items;
 * None, a bool, `...`, a text, a type, a dtype: the type, its address.
 
-Any other argument, and more than `MOST_WORDS`, have no key. The first word tells how to read what follows, so equal keys are
-calls alike.
+Any other argument, and more than `MOST_WORDS`, have no key. The first word tells how to read the following ones, so equal keys
+are equivalent calls.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _dispatch(b: Flow) -> None:
     key, index = b.gep(words, "1", "i64"), b.variable(hash, I64)
     run = b.variable("null", PTR)
     b.br("probe")
-    b.label("probe")  # some place is always free
+    b.label("probe")  # some slot is always free
     place = b.gep(places, b.mul(b.and_(b.load(index, I64), mask, I64), str(abi.PLACE_BYTES), I64), "i8")
     b.store(b.field(place, abi.PLACE_RUN, PTR), run, PTR)
     b.require(b.icmp("ne", b.load(run, PTR), "null", PTR), "slow")

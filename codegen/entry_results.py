@@ -1,6 +1,6 @@
-"""The part of the native entry that makes results and temporaries, whose sizes the symbols of a call give.
+"""The part of the native entry that makes results and temporaries, whose sizes follow from the symbols of a call.
 
-A result is one of: the array that the keyword `out` gives (one array, or a tuple of several), which must match exactly, be
+A result is one of: the array passed by the keyword `out` (one array, or a tuple of several), which must match exactly, be
 writeable and overlap no argument; the argument that donates its memory, if that is writeable and overlaps no other; a new
 array, from `pool.SMALLEST_BYTES` up on memory of the pool.
 """
@@ -22,7 +22,7 @@ _SHARED = "ptr %node, ptr %slots, ptr %pointers, ptr %made, ptr %spans, i64 %nar
 
 
 def define_results(module: Module) -> None:
-    """Define what makes results (`@new_results`, `@given_results`) and temporaries, returns and drops them."""
+    """Define the functions that make results (`@new_results`, `@given_results`) and temporaries, return and drop them."""
     predicate(module, f"@new_results({_SHARED}, ptr %args) alwaysinline", _new_results)
     predicate(module, f"@given_results({_SHARED}, ptr %out) noinline", _given_results)
     predicate(module, "@unpack(ptr %out, i64 %count, ptr %made)", _unpack)
@@ -234,7 +234,7 @@ def _give_temporaries(b: Flow) -> None:
 
 
 def _answer(b: Flow) -> None:
-    """What a call returns: None, an array or a tuple, which take over the references of the results."""
+    """The result of a call: None, an array or a tuple, which take over the references of the results."""
     b.switch("%count", {0: "none", 1: "one"}, "several")
     b.label("none")
     none = b.address("_Py_NoneStruct")

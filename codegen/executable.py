@@ -40,12 +40,12 @@ from .version import version
 def object_for(
     signature: Signature, text: str, host: str | None = None, target: Target | None = None, ahead: Ahead | None = None
 ) -> bytes:
-    """Compile a module, ready for `load_executable`: the bytes are what a cache keeps.
+    """Compile a module, ready for `load_executable`: the bytes are an entry of the cache.
 
     Args:
         text: defines `@<host>`; or, of a kernel, `@<host>.invoke` with `Signature.slots`.
         host: by default the signature's name.
-        ahead: what compiles some of the module already.
+        ahead: a compilation of some of the module that already runs.
     """
     if not signature.is_kernel:
         from .entry import add_invoke, emit_sizes
@@ -57,7 +57,7 @@ def object_for(
 
 
 def load_executable(signature: Signature, obj: bytes, host: str | None = None) -> Executable:
-    """Load what `object_for` returned into this process."""
+    """Load a result of `object_for` into this process."""
     name = host or signature.name
     symbols = [abi.invoke_symbol(name), *([abi.sizes_symbol(name)] if signature.meant else [])]
     library = load_object(obj, symbols, effects.imports() if signature.effects else None)
@@ -91,20 +91,20 @@ def _kept(key: str, host: str | None = None) -> Executable | None:
         try:
             return load_executable(Signature.from_json(found.meta["signature"]), found.obj, host)
         except (CompileError, ValueError, KeyError, TypeError):
-            pass  # not what `cached_executable` writes: a miss
+            pass  # not written by `cached_executable`: a miss
     return None
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is kept of a kernel that is found by what decides it: the key of its object, and what its checks say."""
+    """The entry of a kernel that is found by its facts: the key of its object, and the results of its checks."""
 
     key: str
     checks: tuple[str, ...]
 
 
 def find_known(key: str) -> tuple[Known, Executable] | None:
-    """What was kept under a key by `remember`, with its kernel; None if either is missing."""
+    """The entry kept under a key by `remember`, with its kernel; None if either is missing."""
     found = object_cache.get(key)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""LLVM in a child process: an abort in there is an error here."""
+"""LLVM in a child process: an abort there is an error here."""
 
 from __future__ import annotations
 

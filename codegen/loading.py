@@ -1,4 +1,4 @@
-"""Object files into this process: one ORC instance, one library per object."""
+"""Loads object files into this process: one ORC instance, one library per object."""
 
 from __future__ import annotations
 
@@ -73,6 +73,6 @@ def _explain(message: str) -> str:
 @cache
 def _jit() -> Any:
     # lives as long as the process: unloading at exit would race with threads still running its code.
-    # JITLink allocates an object at once; RuntimeDyld, which is the default, allocates code and constants apart and aborts
+    # JITLink allocates an object at once; RuntimeDyld, which is the default, allocates code and constants separately and aborts
     # where 32 bits do not reach from one to the other
     return llvm().create_lljit_compiler(target_machine(detect()), use_jit_link=True, suppress_errors=True)

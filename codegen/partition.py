@@ -33,7 +33,7 @@ from .compile import compile_object, computes
 from .targets import Target
 
 LEAST_LINES = 600
-"""Lines of a part: beside as many, what each part takes once more is little."""
+"""Lines of a part: with as many, the overhead of each part is small."""
 
 LEAST_CALLING_LINES = 200
 """Lines of a function that only calls others from which on it is a part of its own: beside one that computes LLVM would find it
@@ -50,8 +50,8 @@ class Ahead:
     Each is a module of its own, and names that others use are visible in it.
 
     Args:
-        workers: makes ready what parallel loops call, where the code is going to be loaded here: called on another thread,
-            once, if there are such loops; what it raises, loading raises, too.
+        workers: prepares the thread runtime, where the code is going to be loaded here: called on another thread, once, if
+            there are parallel loops; loading raises its errors, too.
     """
 
     def __init__(self, target: Target | None = None, *, workers: Callable[[], object] | None = None):
@@ -106,7 +106,7 @@ def compile_parts(text: str, target: Target | None = None, ahead: Ahead | None =
     """The objects of the parts of a module as one piece of data, which `jit.load_object` takes.
 
     Args:
-        ahead: what has been given to compile of the module before.
+        ahead: the parts of the module that are being compiled already.
 
     Raises:
         CompileError: as `compile_object`.
@@ -125,7 +125,7 @@ def _processors() -> int:
 
 
 def joined(objects: Sequence[bytes]) -> bytes:
-    """Several objects as one piece of data; `separated` takes it apart.
+    """Several objects as one piece of data; `separated` splits it.
 
     >>> separated(joined([b"one", b"two"])), separated(b"one")
     ([b'one', b'two'], [b'one'])
@@ -181,7 +181,7 @@ class _Definition:
 
     @cached_property
     def used(self) -> dict[str, None]:
-        """What it refers to, itself too."""
+        """The symbols it refers to, itself included."""
         return {name.strip('"'): None for name in _SYMBOL.findall(self.text)}
 
     def visible(self) -> str:
@@ -189,14 +189,14 @@ class _Definition:
         return self.text.replace(" internal ", " ", 1)
 
     def elsewhere(self) -> str:
-        """What stands in a part that uses it where it is not."""
+        """The declaration in a part that uses it without defining it."""
         if not self.is_function:
             return f"{self.lines[0].partition('=')[0]}= external global i8"
         return "declare" + self.lines[0].replace(" internal ", " ", 1).removeprefix("define").removesuffix(" {")
 
 
 def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
-    """The parts of a module, the longest first and what only calls last; the module as it is where there is but one, or where
+    """The parts of a module, the longest first and host functions last; the module itself where there is but one, or where
     it is not ours."""
     definitions = _definitions(text)
     if definitions is None:
@@ -254,7 +254,7 @@ def _definitions(text: str) -> dict[str, _Definition] | None:
 
 
 def _texts(definitions: dict[str, _Definition], parts: Sequence[Sequence[_Definition]]) -> list[str]:
-    """The text of each part; what is no function is in the first one that uses it."""
+    """The text of each part; globals other than functions are in the first one that uses them."""
     members: list[dict[str, None]] = []
     needed: list[dict[str, None]] = []
     home: dict[str, int] = {}

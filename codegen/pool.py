@@ -47,7 +47,7 @@ def _header(b: Flow, block: str, name: str) -> str:
 
 
 def _capacity(b: Flow) -> tuple[str, str]:
-    """The bytes of the class with room for what is wanted, 5, 6, 7 or 8 times a power of two, and its number."""
+    """The bytes of the smallest size class that fits, 5, 6, 7 or 8 times a power of two, and its number."""
     last = b.sub(b.intrinsic("umax", I64, "%wanted", str(SMALLEST_BYTES)), "1", I64)
     zeros = b.extern("llvm.ctlz.i64", "i64", (I64, last), (I1, "true"))
     shift = b.sub("61", zeros, I64)
@@ -75,7 +75,7 @@ def _take(b: Flow) -> None:
         b.ret(top, "ptr")
     wanted = [(I64, capacity), (I64, number)]
     b.store(b.call("@lamina.pool.fresh", "ptr", *wanted), new, PTR)
-    with b.when(b.icmp("eq", b.load(new, PTR), "null", PTR)):  # the memory that is kept may be what is missing
+    with b.when(b.icmp("eq", b.load(new, PTR), "null", PTR)):  # the kept memory may be the missing memory
         b.call("@lamina.pool.trim", "void", (I64, str((1 << 63) - 1)))
         b.store(b.call("@lamina.pool.fresh", "ptr", *wanted), new, PTR)
     is_kept = b.icmp("ne", b.load(_state(b, "keeping"), I64), "0", I64)
@@ -104,7 +104,7 @@ def _fresh(b: Flow) -> None:
     heap_start, heap = b.gep(heap_base, str(_HEADER_BYTES), "i8"), b.block
     b.br("header")
 
-    b.label("map")  # a page for the header, and what it takes to begin at a huge page: address space, not memory
+    b.label("map")  # a page for the header, and the alignment to a huge page: address space, not memory
     is_large = b.icmp("uge", "%capacity", str(HUGE_PAGE), I64)
     room = b.add("%capacity", str(PAGE), I64)
     length = b.add(room, b.select(is_large, str(HUGE_PAGE), "0", I64), I64)
@@ -160,8 +160,8 @@ def _release(b: Flow) -> None:
 
 
 def _trim(b: Flow) -> None:
-    """Release what is kept since before a generation: the lower part of each stack."""
-    link, going = b.variable("null", PTR), b.variable("null", PTR)  # `link` points to what may be the first block to go
+    """Release blocks kept since before a generation: the lower part of each stack."""
+    link, going = b.variable("null", PTR), b.variable("null", PTR)  # `link` points to the first candidate
     kept_at = _state(b, "kept")
 
     def is_young() -> str:

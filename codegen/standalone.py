@@ -1,10 +1,10 @@
-"""What an object needs that is used without our runtime: `lamina_parallel`, in the object itself.
+"""The runtime of an object that is used without ours: `lamina_parallel`, in the object itself.
 
-Three forms. By default it is defined weakly: of several objects in a program one is taken, and a program may bring its own. On
+Three forms. By default it is defined weakly: of several objects in a program one is chosen, and a program may bring its own. On
 Linux it runs iterations on an OpenMP runtime if the program has one, else, and elsewhere, all of them in the calling thread.
-`-fopenmp` alone gives a program none: linkers leave out a library that only weak references name, hence headers name it, too
+`-fopenmp` alone does not link one: linkers leave out a library that only weak references name, hence headers name it, too
 (`ANCHOR`). With threads required, the object itself names the OpenMP runtime, and does not link without it; with threads
-refused, nothing is looked for. These two are of the object alone.
+refused, no runtime is looked for. These two concern the object alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _THRESHOLD = 1 << 17
 """Loops of less work (scalar operations) run in the calling thread: at 0.3 ns each this much is 39 us, about what it takes to
 wake a worker."""
 _MOST_CHUNKS = 64
-# where what the threads of a region share has its fields; the counter has a cache line to itself
+# the fields of the data that the threads of a region share; the counter has a cache line of its own
 _BODY, _DATA, _COUNT, _CHUNKS, _NEXT = 0, 8, 16, 24, 64
 _REGION = "[128 x i8], align 64"
 
@@ -43,7 +43,7 @@ def standalone(text: str, target: Target, threads: bool | None = None) -> str:
 
     Args:
         text: LLVM IR of a module.
-        target: what it is for; OpenMP is looked for on Linux alone.
+        target: the target it is for; OpenMP is looked for on Linux alone.
         threads: whether loops must run on threads of OpenMP, or must not; None: where the program has OpenMP.
 
     >>> from lamina.codegen.targets.aarch64 import TARGET
@@ -109,7 +109,7 @@ def _parallel(b: Flow, *, required: bool) -> None:
 
 
 def _member(b: Flow) -> None:
-    """What each thread of a region does: take chunks until none is left."""
+    """The code of each thread of a region: take chunks until none is left."""
     body, data = b.field("%shared", _BODY, PTR), b.field("%shared", _DATA, PTR)
     count, chunks = b.field("%shared", _COUNT), b.field("%shared", _CHUNKS)
     ends = ends_of_pieces(b, count, chunks)

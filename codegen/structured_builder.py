@@ -1,4 +1,4 @@
-"""Functions of LLVM IR with loops and structs: what the native entry, the memory pool and the workers are written with."""
+"""A builder of LLVM IR with loops and structs, used by the native entry, the memory pool and the workers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Flow(Builder):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """What is written meanwhile runs only where a condition holds; it may end in a return or a branch."""
+        """The code written in the block runs only where a condition holds; it may end in a return or a branch."""
         then, end = self.fresh_label("then"), self.fresh_label("end")
         self.cond_br(condition, then, end)
         self.label(then)
@@ -72,7 +72,7 @@ class Flow(Builder):
 
     @contextmanager
     def loop(self, condition: Callable[[], str]) -> Iterator[None]:
-        """What is written meanwhile runs as long as a condition holds, which is written before it."""
+        """The code written in the block runs as long as a condition holds, which is written before it."""
         head, body, end = (self.fresh_label(part) for part in ("head", "body", "end"))
         self.br(head)
         self.label(head)
@@ -84,7 +84,7 @@ class Flow(Builder):
 
     @contextmanager
     def each(self, count: str) -> Iterator[str]:
-        """What is written meanwhile runs for each index from 0 to `count`, an i64."""
+        """The code written in the block runs for each index from 0 to `count`, an i64."""
         head, body, end = (self.fresh_label(part) for part in ("head", "body", "end"))
         before, index = self.block, self.name()
         self.br(head)
@@ -101,7 +101,7 @@ class Flow(Builder):
     # Memory
 
     def stack(self, ty: str) -> str:
-        """Memory on the stack, taken once at the start of the function."""
+        """Memory on the stack, allocated once at the start of the function."""
         pointer = self.name()
         self.allocas.append(f"  {pointer} = alloca {ty}")
         return pointer
@@ -113,11 +113,11 @@ class Flow(Builder):
         return pointer
 
     def field(self, pointer: str, offset: int, ty: Ty = I64) -> str:
-        """What a struct holds at an offset in bytes."""
+        """Load the field of a struct at an offset in bytes."""
         return self.load(self.gep(pointer, str(offset), "i8", ""), ty)
 
     def set_field(self, value: str, pointer: str, offset: int, ty: Ty = I64) -> None:
-        """Write what a struct holds at an offset in bytes."""
+        """Store the field of a struct at an offset in bytes."""
         self.store(value, self.gep(pointer, str(offset), "i8", ""), ty)
 
     # Memory that threads share
@@ -129,15 +129,15 @@ class Flow(Builder):
         self.emit_void(f"store atomic {ty} {value}, ptr {pointer} {ordering}, align {ty.bits // 8}")
 
     def atomic(self, operation: str, pointer: str, value: str, ty: Ty, ordering: str) -> str:
-        """`add`, `sub`, `or` ... what memory holds with a value, in one step; what it held before."""
+        """Atomically `add`, `sub`, `or` ... a value to memory; the old value."""
         return self.emit(f"atomicrmw {operation} ptr {pointer}, {ty} {value} {ordering}")
 
     def compare_exchange(self, pointer: str, expected: str, value: str, ty: Ty, orderings: str) -> tuple[str, str]:
-        """Write a value where memory holds the expected one: (what it held before, whether that was it)."""
+        """Compare and exchange: (the old value, whether it was the expected one)."""
         pair = self.emit(f"cmpxchg ptr {pointer}, {ty} {expected}, {ty} {value} {orderings}")
         return self.emit(f"extractvalue {{ {ty}, i1 }} {pair}, 0"), self.emit(f"extractvalue {{ {ty}, i1 }} {pair}, 1")
 
-    # What others define
+    # External definitions
 
     def extern(self, name: str, result: str, *arguments: tuple[str, str]) -> str:
         """`call` of a function of elsewhere, which is declared with these types."""

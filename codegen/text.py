@@ -52,7 +52,7 @@ class Ty(str):
 
     @cached_property
     def bool(self) -> Ty:
-        """What a comparison of two such values yields."""
+        """The type of a comparison of two such values."""
         return Ty("i1", self.lanes)
 
     @cached_property
@@ -113,7 +113,7 @@ def _to_single(value: float) -> float:
 
 
 class Module:
-    """What functions share: declarations, constant tables, helper functions; each is kept once.
+    """The shared parts of functions: declarations, constant tables, helper functions; each is kept once.
 
     `has_fma` says whether the target multiplies and adds in one rounding without calling a library, `has_avx512` whether it
     has the instructions of AVX-512 for vectors of any width.
@@ -147,7 +147,7 @@ class Module:
         the opening brace, such as `double @name(double %x) noinline cold`.
         """
         if name not in self.functions:
-            self.functions[name] = ""  # taken, also while the body asks for itself
+            self.functions[name] = ""  # reserved, also while the body refers to itself
             inner = Builder(self)
             header = define(inner)
             self.functions[name] = f"define internal {header} {{\n{inner.text()}\n}}"
@@ -400,7 +400,7 @@ class Builder:
         return self.emit(f"call {ty} @{callee}({', '.join([f'{ty} {x}' for x in operands])})")
 
     def call(self, callee: str, result: str, *arguments: tuple[str, str]) -> str:
-        """Call `callee` (with its `@`); arguments are (type, value). A `void` result gives an empty name."""
+        """Call `callee` (with its `@`); arguments are (type, value). A `void` result has an empty name."""
         text = f"call {result} {callee}({', '.join([f'{ty} {x}' for ty, x in arguments])})"
         if result == "void":
             self.emit_void(text)

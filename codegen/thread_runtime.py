@@ -1,4 +1,4 @@
-"""Object files into this process, with the thread runtime where they need it."""
+"""Loads object files into this process, with the thread runtime where they need it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
     """Link an object file into the process.
 
     Args:
-        obj: What `compile_object` or `compile_parts` returned for the host.
+        obj: the result of `compile_object` or `compile_parts` for the host.
         symbols: The symbols whose addresses are wanted.
         imports: Addresses of symbols that the object leaves undefined; symbols of the process (libc, libm) need not
             be listed.

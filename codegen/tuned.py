@@ -1,4 +1,4 @@
-"""Schedules that were found by measuring, kept as text from process to process.
+"""Schedules found by measuring, kept as text from process to process.
 
 One file for each kernel, in a directory beside that of the object cache which belongs to the user alone:
 
@@ -7,8 +7,8 @@ One file for each kernel, in a directory beside that of the object cache which b
     loop-split{loop=j size=48}
     loop-vectorize{loop=ji lanes=16}
 
-A file may be edited or removed by hand. Its steps are proved legal again whenever they are taken: what is wrong in it can make
-a kernel slow, or is ignored. With the cache off, what is found lasts as long as the process.
+A file may be edited or removed by hand. Its steps are proved legal again whenever they are applied: a wrong step can make
+a kernel slow, or is ignored. With the cache off, results last as long as the process.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _SUFFIX = ".txt"
 _LIMIT_BYTES = 1 << 16
 
 _found: dict[str, str] = {}
-"""What this process has found or read, by key."""
+"""The schedules that this process has found or read, by key."""
 
 
 def directory() -> Path | None:
-    """Where schedules are kept, made when there is one; None if the cache is off or its place cannot be trusted."""
+    """The folder of schedules, made when there is one; None if the cache is off or its folder cannot be trusted."""
     return object_cache.private_folder(_DIRECTORY)
 
 
@@ -61,14 +61,14 @@ def save(key: str, steps: str, note: str) -> Path | None:
 
 
 def forget(key: str) -> None:
-    """Drop what is kept under a key."""
+    """Drop the entry of a key."""
     _found.pop(key, None)
     if (place := directory()) is not None:
         (place / (key + _SUFFIX)).unlink(missing_ok=True)
 
 
 def state() -> str:
-    """What changes whenever a schedule is added, changed or removed: part of the keys of what is compiled with them."""
+    """A text that changes whenever a schedule is added, changed or removed: part of the keys of code compiled with them."""
     place = directory()
     if place is None:
         return f"{len(_found)} {hash(tuple(_found.items()))}" if _found else ""

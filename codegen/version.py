@@ -15,7 +15,8 @@ from .. import extensions
 
 ROOT = Path(__file__).parent.parent
 FRONT = ("compat", "frontend", "library", "tools", "train")
-"""What makes IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not read again."""
+"""The rooms that make IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not translated
+again."""
 
 
 def version() -> str:
@@ -28,7 +29,7 @@ def version() -> str:
 
 @cache
 def _state_of(module: str) -> str:
-    """The state of the package, or of the file, that a module of an extension is in; of what has no file, of this process."""
+    """The state of the package, or of the file, that a module of an extension is in; without a file, of this process."""
     package = sys.modules.get(module.partition(".")[0])
     path = getattr(package, "__file__", None)
     if path is None or not os.path.isfile(path):
@@ -50,7 +51,7 @@ def own_version() -> str:
 
 
 def _installed(package: ModuleType) -> str:
-    """A package with its version, as the folder says that its installer wrote: xDSL asks importlib.metadata, which is 12 ms."""
+    """A package with its version, from the folder that its installer wrote: xDSL asks importlib.metadata, which is 12 ms."""
     folder = Path(str(package.__file__)).parent.parent
     found = [path.name for path in folder.glob(f"{package.__name__}-*.dist-info")]
     return found[0] if len(found) == 1 else f"{package.__name__}=={package.__version__}"
@@ -58,7 +59,7 @@ def _installed(package: ModuleType) -> str:
 
 @cache
 def frontend_version() -> str:
-    """The state of what reads Python: the version of Python, and the source files of the frontend."""
+    """The state of the translation from Python: the version of Python, and the source files of the frontend."""
     return digest([sys.version, *source_files(ROOT / "frontend")])
 
 

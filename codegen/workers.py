@@ -36,9 +36,9 @@ _FRONT, _BACK = 1, 1 << 32
 _OVER, _WITHIN, _TEAM = 1 << 15, (1 << 15) - 1, (1 << 16) - 1
 """Of a ticket: the region is over, how many workers are within, and, 16 bits further up, the threads. Its number is on top."""
 _LOOKS = 16
-"""Between two times that a waiting thread gives way."""
+"""Looks between two yields of a waiting thread."""
 _EXCEPTIONS = 65472
-"""The bits of x86's MXCSR but for the flags of what happened."""
+"""The bits of x86's MXCSR without the exception flags."""
 _CPU_SET_WORDS = 16
 """Of glibc's cpu_set_t, which has 1024 processors."""
 # signals that a fault of a worker's own raises; the numbers of SIGBUS are those of Linux and macOS
@@ -76,7 +76,7 @@ def parallel_module(architecture: str) -> str:
 
 
 def _at(b: Flow, name: str) -> str:
-    """The address of a word, or of what a system keeps there."""
+    """The address of a word, or of the system's object there."""
     words = ctypes.sizeof(threads.State) // 8
     state, _ = b.module.globals.setdefault(
         threads.STATE_SYMBOL, (f"@{threads.STATE_SYMBOL}", f"@{threads.STATE_SYMBOL} = external global [{words} x i64]")
@@ -105,7 +105,7 @@ def _least(b: Flow, x: str, y: int | str) -> str:
     return b.intrinsic("umin", I64, x, str(y))
 
 
-# What a parallel loop calls
+# The function that a parallel loop calls
 
 
 def run_alone(b: Flow) -> None:
@@ -154,11 +154,11 @@ def _region(b: Flow) -> None:
     _write(b, b.or_(b.shl(number, "32", I64), b.shl("%team", "16", I64), I64), "ticket", "seq_cst")
     with b.when(_is(b, "ne", _read(b, "sleepers", "seq_cst"), 0)):
         _call(b, "pthread_mutex_lock", "mutex")
-        _call(b, "pthread_mutex_unlock", "mutex")  # first, so that nobody wakes up just to wait for it
+        _call(b, "pthread_mutex_unlock", "mutex")  # first, so that no worker wakes up just to wait for it
         _call(b, "pthread_cond_broadcast", "work")
         b.extern("sched_yield", "i32")  # a worker that was woken on this processor leaves it at once: @part
     b.call("@take", "void", (I64, str(_FRONT)))
-    b.atomic("or", _at(b, "ticket"), str(_OVER), I64, "seq_cst")  # nobody enters any more
+    b.atomic("or", _at(b, "ticket"), str(_OVER), I64, "seq_cst")  # no thread enters any more
 
     def has_workers(ordering: str) -> str:
         return _is(b, "ne", b.and_(_read(b, "ticket", ordering), str(_WITHIN), I64), 0)
@@ -216,7 +216,7 @@ def _look_again(b: Flow, looks: str) -> None:
     b.store(b.add(now, "1", I64), looks, I64)
 
 
-# What workers do
+# The loop of workers
 
 
 def _worker(b: Flow) -> None:
@@ -284,7 +284,7 @@ def _worker(b: Flow) -> None:
 
 
 def _take(b: Flow) -> None:
-    """What each thread does in a region: pieces from one end, in the modes of the calling thread, until none is left."""
+    """The code of each thread in a region: pieces from one end, in the modes of the calling thread, until none is left."""
     body, data = b.load(_at(b, "body"), PTR), b.load(_at(b, "data"), PTR)
     count, pieces, modes = (b.load(_at(b, name), I64) for name in ("count", "pieces", "modes"))
     ends = ends_of_pieces(b, count, pieces)

@@ -1,6 +1,6 @@
 """The facts about CPython and NumPy that native code relies on, and the self-test that they hold in this process.
 
-Native code reads the fields of an ndarray at fixed offsets and calls a dozen functions; nothing of it is compiled
+Native code reads the fields of an ndarray at fixed offsets and calls a dozen functions; none of it is compiled
 against headers. If a fact does not hold, callers use ctypes instead.
 """
 
@@ -62,7 +62,7 @@ NODE_SLOTS = 64
 NODE_WRITES = 72  # 1 if an argument is written
 NODE_HEAVY = 80  # from this number of elements of the arguments, a call releases the GIL
 NODE_ARENA_BYTES = 88
-NODE_OUT_NAME = 96  # the interned name of the keyword that gives arrays for the results, or null: there is none
+NODE_OUT_NAME = 96  # the interned name of the keyword with arrays for the results, or null: there is none
 NODE_THREADS_NAME = 104  # the same of the number of threads
 NODE_FAILED = 112  # the Python callable that gets the status and raises, or null: there is no status
 NODE_SIZES = 120  # computes the symbols that follow from others and checks bounds, or null
@@ -78,7 +78,7 @@ PARAM_WRITES = 32  # 0 or 1
 PARAM_SHIFT = 40  # the item size, as a power of two
 PARAM_DIMS = 48
 PARAM_STRIDES = 56  # null: C-contiguous
-PARAM_DONOR = 64  # of a result: the position of the argument that gives its memory, or -1
+PARAM_DONOR = 64  # of a result: the position of the argument that donates its memory, or -1
 PARAM_SHAPE = 72  # the sizes if all of them are numbers, else null: then PARAM_DIMS says how to check or compute them
 PARAM_ELEMENTS = 80  # their product
 PARAM_BYTES = 88
@@ -87,7 +87,7 @@ KIND_ARRAY, KIND_FLOAT, KIND_SIGNED, KIND_UNSIGNED, KIND_BOOL = range(5)
 KINDS = {Kind.FLOAT: KIND_FLOAT, Kind.SIGNED: KIND_SIGNED, Kind.UNSIGNED: KIND_UNSIGNED, Kind.BOOL: KIND_BOOL}
 """The kinds of scalar parameters: how wide one is, its shift says."""
 
-# the struct of one size or stride: the slot of its symbol or -1, and what is added to it
+# the struct of one size or stride: the slot of its symbol or -1, and the number added to it
 DIM_SLOT = 0
 DIM_CONSTANT = 8
 DIM_BYTES = 16
@@ -95,13 +95,13 @@ DIM_BYTES = 16
 # the struct of the calls that a function keeps (see dispatch.py and codegen/entry_dispatch.py), and of one of them
 TABLE_GATE = 0  # the address of the number that calls must find
 TABLE_NUMBER = 8
-TABLE_MASK = 16  # the number of places, a power of two, minus 1
+TABLE_MASK = 16  # the number of slots, a power of two, minus 1
 TABLE_PLACES = 24
 TABLE_BYTES = 32
 PLACE_HASH = 0
 PLACE_COUNT = 8  # words of the key
 PLACE_WORDS = 16
-PLACE_RUN = 24  # the callable, or null: the place is free
+PLACE_RUN = 24  # the callable, or null: the slot is free
 PLACE_BYTES = 32
 
 
@@ -136,7 +136,7 @@ _GET_HANDLER = 305
 
 @cache
 def symbols() -> dict[str, int]:
-    """Addresses of what the native entry imports: to be given to the loader with its object."""
+    """Addresses of the native entry's imports, for the loader of its object."""
     table = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
     table |= {name: id(value) for name, value in _PYTHON_OBJECTS.items()}
     table["PyArray_NewFromDescr"] = _numpy_api()[_NEW_FROM_DESCR]
@@ -241,7 +241,7 @@ def _read_pointer(address: int) -> int:
 
 
 def _test_new_array() -> str:
-    """NumPy's allocation function is where we expect it and takes what we expect."""
+    """NumPy's allocation function has the expected offset and signature."""
     new = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         *(ctypes.py_object, ctypes.py_object, ctypes.c_int, ctypes.c_void_p),

@@ -1,7 +1,7 @@
-"""The arguments of a call, in Python: bind, check and convert what the native entry did not take.
+"""The arguments of a call, in Python: bind, check and convert those that the native entry did not accept.
 
 Sizes and strides bind symbols in the order of `codegen/entry_arguments.py`: parameter after parameter, the sizes of each
-before its strides. `accepts` says in Python what the native entry takes.
+before its strides. `accepts` says in Python what the native entry accepts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .signature import MOST_THREADS, THREADS, ArrayParam, Param, ScalarParam, Si
 
 @dataclass
 class Prepared:
-    """The words of one call, as far as its arguments give them, what they point to, and the copies to write back after it."""
+    """The words of one call, as far as its arguments define them, the memory they point to, and the copies to write back."""
 
     slots: ctypes.Array[ctypes.c_int64]
     sizes: Bindings
@@ -31,7 +31,7 @@ class Prepared:
     copies: list[tuple[Array, Array]] = field(default_factory=list)
 
     def write_back(self) -> None:
-        """Copy what a kernel wrote into copies to where it belongs."""
+        """Copy the results that a kernel wrote into copies back to the arguments."""
         for original, copy in self.copies:
             original[...] = copy
 
@@ -122,7 +122,7 @@ def bind(
     """One value for each parameter, by position or by name.
 
     Args:
-        what: what is called, in messages: `f()` or `kernel 'k'`.
+        what: the callee in messages: `f()` or `kernel 'k'`.
         signature: prints as the way to call it.
         others: keywords that it takes beside its parameters.
 

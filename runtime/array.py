@@ -1,4 +1,4 @@
-"""`Array`: the class of results, an ndarray with the few attributes that jax's arrays have beside NumPy's."""
+"""`Array`: the class of results, an ndarray with the few attributes that jax's arrays have beyond NumPy's."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def array_namespace(version: str | None) -> Any:
 
 
 def _untracked(cls: _Type) -> _Type:
-    """The same class without what CPython gives those of Python: the collector's words before each object."""
+    """The same class without the garbage collector's words that CPython puts before each object."""
     if sys.implementation.name != "cpython":
         return cls
     name, slots = f"{cls.__module__}.{cls.__qualname__}".encode(), (Slot * 1)()
@@ -63,7 +63,7 @@ def _reduction(name: str) -> Any:
 
 @_untracked
 class Array(np.ndarray[Any, Any]):
-    """What compiled functions and those of `lamina.numpy` return: an ndarray, and what programs written for jax ask of one.
+    """The result of compiled functions and those of `lamina.numpy`: an ndarray with the attributes of jax's arrays.
 
     It has the layout of an ndarray and no field of its own, so that native code makes one by its type alone. All of NumPy takes
     it for what it is. Operators and methods are NumPy's, in place ones too; what they return is an `Array` again, elements are
@@ -99,7 +99,7 @@ class Array(np.ndarray[Any, Any]):
     max, min, any, all = map(_reduction, ("max", "min", "any", "all"))
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """As NumPy's, and rounded once to what ml_dtypes rounds to by way of float32."""
+        """As NumPy's, but rounded once, where ml_dtypes rounds by way of float32."""
         if self.dtype.itemsize >= 4 and (wanted := np.dtype(dtype)).isbuiltin == 2:
             return np.ndarray.astype(cast(self.view(np.ndarray), wanted).view(Array), wanted, *args, **kwargs)
         return np.ndarray.astype(self, dtype, *args, **kwargs)

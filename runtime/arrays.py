@@ -13,7 +13,7 @@ from .signature import ArrayParam, Param, Signature, describe, describe_type
 
 Array = np.ndarray[Any, Any]
 _OVERLAP_WORK = 10_000
-"""How hard to look whether two arrays share an element before they are taken to do so."""
+"""Effort of the search for an element shared by two arrays, before it is assumed that there is one."""
 
 
 def where(signature: Signature, param: Param) -> str:
@@ -39,7 +39,7 @@ def address(array: Array) -> int:
 
 
 def _check(signature: Signature, param: ArrayParam, value: Any) -> Array:
-    """The array that a program takes, if it has the element type and rank of `param` in whatever layout."""
+    """The array that a program accepts, if it has the element type and rank of `param`, in any layout."""
     rule = f"{where(signature, param)}: expected {param.spell(signature.symbols)}"
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{rule}, got a masked array: fill it with .filled() first")
@@ -53,7 +53,7 @@ def _check(signature: Signature, param: ArrayParam, value: Any) -> Array:
 
 
 def _check_in_place(signature: Signature, param: ArrayParam, value: object) -> Array:
-    """A plain view of the array that a kernel takes, if it has the element type and rank of `param` in whatever layout."""
+    """A plain view of the array that a kernel accepts, if it has the element type and rank of `param`, in any layout."""
     subject, dims = where(signature, param), len(param.dims)
     rule = f"{subject} must be a NumPy array of {param.dtype} with {dims} dim{'s' if dims != 1 else ''}"
     name = f"np.{param.dtype}" if hasattr(np, param.dtype) else repr(param.dtype)
@@ -86,7 +86,7 @@ class Sizes(Bindings):
         self.signature = signature
 
     def check(self, param: ArrayParam, value: object) -> Array:
-        """The array in `value`, if it fits in whatever layout.
+        """The array in `value`, if it fits, in any layout.
 
         Raises:
             TypeError: Not an array, or another element type.
@@ -202,7 +202,7 @@ def _nested(array: Array) -> bool:
 
 
 def _distinct(array: Array) -> bool:
-    """Whether no element is there twice, by whatever order of the axes shows it."""
+    """Whether no element occurs twice, shown by some order of the axes."""
     axes = [axis for axis in range(array.ndim) if array.shape[axis] > 1]
     return array.flags.c_contiguous or _spread(array, sorted(axes, key=lambda axis: abs(array.strides[axis])))
 

@@ -1,7 +1,7 @@
 """Callable objects: a native type whose instances CPython calls straight into machine code.
 
-A native function holds a chain of specializations. A call goes to the entry of the newest; each passes on what it
-does not accept; what none accepts reaches the Python callable of the slow path, which compiles, converts or raises.
+A native function holds a chain of specializations. A call goes to the entry of the newest; each passes on arguments that it
+does not accept; those that none accepts reach the Python callable of the slow path, which compiles, converts or raises.
 
 The type is made from CPython's own generic parts, so there is no C to compile: `PyType_FromSpec`, the traverse and clear
 functions of ordinary Python classes, and the binding behaviour of Python functions. Where the facts of `abi.py` do
@@ -28,9 +28,9 @@ from .signature import Signature
 
 
 class FunctionBase:
-    """What native and ctypes functions have in common; `NativeFunction` is the class to make.
+    """The base of native and ctypes functions; `NativeFunction` is the class to instantiate.
 
-    `slow_path(*args, **kwargs)` is called for whatever no installed specialization accepts. Attributes may be set
+    `slow_path(*args, **kwargs)` is called for arguments that no installed specialization accepts. Attributes may be set
     (`__name__`, `__wrapped__`, ...); accessed through an instance of a class, the function binds as a method.
     """
 
@@ -286,7 +286,7 @@ class KernelBase(FunctionBase):
         def convert(*args: object, **kwargs: object) -> None:
             if not kwargs:
                 return slow(*args)
-            values, threads = bound(executable.signature, args, kwargs)  # what is given by name may fit as it is
+            values, threads = bound(executable.signature, args, kwargs)  # arguments given by name may fit unchanged
             return inner(*values, threads=threads) if threads else inner(*values)
 
         super().__init__(convert)

@@ -1,7 +1,7 @@
-"""Functions of Python whose calls, once they came before, go from CPython to what runs them with no interpreter in the way.
+"""Python functions whose repeated calls go from CPython to the code that runs them without the interpreter.
 
 A function keeps a table from the key of a call (`codegen/entry_dispatch.py`) to a Python callable of the same arguments. Native
-code makes the key, looks it up and calls; what it does not find, and all calls while the gate is closed, go to the Python
+code makes the key, looks it up and calls; calls that it does not find, and all calls while the gate is closed, go to the Python
 function. Where there is no native entry, all calls do.
 """
 
@@ -22,7 +22,7 @@ MOST_CALLS = 1024
 
 
 class Gate:
-    """A number that calls must find to be served: what they were recorded under. It is 0 while no call may be served.
+    """The gate: a number that must equal the one under which a call was recorded. It is 0 while no call may be served.
 
     Attributes:
         number: that of the state of the process, were no one in the way.
@@ -42,7 +42,7 @@ class Gate:
             self._word.value = 0
 
     def open(self) -> None:
-        """The end of what `close` began."""
+        """Ends the block that `close` began."""
         with self._lock:
             self._inside -= 1
             if not self._inside:
@@ -60,7 +60,7 @@ gate = Gate()
 
 
 class _Table:
-    """An open-addressing table in memory that native code reads, and what keeps the objects in it."""
+    """An open-addressing table in memory that native code reads, and the references to the objects in it."""
 
     def __init__(self, number: int, capacity: int):
         self.number = number
@@ -98,7 +98,7 @@ class _Table:
         return 2 * self.size >= self._capacity
 
     def larger(self) -> _Table:
-        """The same entries in twice the places."""
+        """The same entries in twice as many slots."""
         table = _Table(self.number, 2 * self._capacity)
         for key, keeps, run, _ in self._entries:
             table.add(key, keeps, run)
@@ -115,11 +115,11 @@ class DispatchedBase(FunctionBase):
         return self._slow(*args, **kwargs)
 
     def serve(self, entry: Loaded, key: bytes, keeps: Any, run: Callable[..., Any], number: int) -> None:
-        """Let calls of a key be run by `run`, with what is given by name after the others.
+        """Let calls of a key be run by `run`, with keyword arguments after the others.
 
         Args:
             entry: the native entry.
-            key: what `key_of` gives for such a call.
+            key: the result of `key_of` for such a call.
             keeps: holds all objects whose address is in the key.
             number: that of the gate when the call was recorded.
         """
@@ -132,7 +132,7 @@ class DispatchedBase(FunctionBase):
             table.add(key, keeps, run)
             if self._keep and table is self._keep[0]:
                 return
-            # native code holds no table while Python runs: the one before may go once the new one is in its place
+            # native code holds no table while Python runs: the old one may be freed once the new one has replaced it
             ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_HEAD).value = ctypes.addressof(table.memory)
             self._keep = (table,)
             ctypes.c_size_t.from_address(id(self) + abi.CALLABLE_VECTORCALL).value = entry.address("lamina.dispatch")
@@ -153,7 +153,7 @@ Dispatched: type[DispatchedBase] = function_class(DispatchedBase)
 
 
 def key_of(entry: Loaded) -> Callable[..., bytes | None]:
-    """What gives the key of a call, or None if it has none."""
+    """A function that returns the key of a call, or None if it has none."""
     made = Dispatched(lambda *args, **kwargs: None)
     made._keep = (entry,)
     ctypes.c_size_t.from_address(id(made) + abi.CALLABLE_VECTORCALL).value = entry.address("lamina.key")

@@ -1,4 +1,4 @@
-"""What a signature says of the effects of a program: which there are, by number, and of what values."""
+"""The effects of a program in its signature: which there are, by number, and their values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Site:
 
     Attributes:
         kind: one of `KINDS`.
-        text: what is printed, the message, or the name of the function.
+        text: the printed format, the message, or the name of the function.
         batch: how many first dims it happens for, element by element.
         masked: whether the first operand is a condition: a `print` or `callback` happens where it holds, an `assert` raises
             where it does not.
@@ -36,7 +36,7 @@ class Site:
 
     @classmethod
     def from_data(cls, data: Any) -> Site:
-        """The inverse; what is none raises ValueError or TypeError."""
+        """The inverse; raises ValueError or TypeError for invalid input."""
         kind, text, batch, masked, *buffers = data
         if kind not in KINDS or [type(text), type(batch), type(masked)] != [str, int, bool]:
             raise ValueError(f"not a signature: no effect is {data!r:.60}")

@@ -1,9 +1,9 @@
-"""Effects of programs in Python: what their printing, assertions and callbacks do, and how machine code asks for it.
+"""Effects of programs in Python: the printing, assertions and callbacks, and how machine code calls them.
 
-A program names each of its effects by a number; its signature says what they are (`Site`). Python functions are no part of a
-program: an executable binds them by name (`Table`), so that one program serves functions that are made anew. Machine code calls
-`lamina_callback`, which takes the GIL, and hands over a status that is not 0 when Python raised; the program ends then, and its
-caller raises what was raised.
+A program names each of its effects by a number; its signature describes them (`Site`). Python functions are not part of a
+program: an executable binds them by name (`Table`), so that one program serves functions that are made again. Machine code
+calls `lamina_callback`, which takes the GIL, and returns a status that is not 0 when Python raised; the program ends then, and
+its caller raises the exception.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .signature import DTYPES
 Array = np.ndarray[Any, Any]
 
 SYMBOL = "lamina_callback"
-"""What machine code calls: `i64 @lamina_callback(i64 site, ptr words, ptr status)`."""
+"""The type of the function that machine code calls: `i64 @lamina_callback(i64 site, ptr words, ptr status)`."""
 
 RAISED = -2
 """The status of a program whose effect has raised."""
@@ -36,12 +36,12 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 def perform(site: Site, functions: Functions, operands: Sequence[Array], results: Sequence[Array]) -> None:
-    """Let an effect happen; what a function returns is stored in `results`.
+    """Perform an effect; the result of a callback is stored in `results`.
 
     Raises:
         CheckError: the condition of an assertion does not hold.
         CompileError: no Python function is bound to a name.
-        TypeError, ValueError: a function returned what was not declared; or what it raises.
+        TypeError, ValueError: a function's result differs from its declaration; or its own exceptions.
     """
     mask = operands[0] if site.masked else None
     values = operands[1:] if site.masked else operands
@@ -68,7 +68,7 @@ def _once(site: Site, functions: Functions, values: Sequence[Any], results: Sequ
 
 
 def _store(name: str, returned: Any, results: Sequence[Array]) -> None:
-    """Keep what a callback returned: arrays in the order of the results."""
+    """Keep the results of a callback: arrays in the order of the results."""
     for k, (given, result) in enumerate(zip(returned if results else (), results, strict=True)):
         array = np.asarray(given)
         if array.shape != result.shape:
@@ -100,14 +100,14 @@ _raised = _Raised()
 
 
 def raise_pending() -> None:
-    """Raise what an effect of the program that just ended on this thread has raised."""
+    """Raise the exception of an effect of the program that just ended on this thread."""
     error, _raised.error = _raised.error, None
     if error is not None:
         raise error
 
 
 def _serve(number: int, words: int, status: int) -> int:
-    """What machine code calls; 0, or `RAISED`."""
+    """The function that machine code calls; returns 0, or `RAISED`."""
     try:
         table = _tables[ctypes.c_int64.from_address(status + 8).value]
         site, at, buffers = table.sites[number], words, list[Array]()
@@ -137,7 +137,7 @@ _SERVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctype
 
 @cache
 def imports() -> dict[str, int]:
-    """The address of what machine code calls; it stays as long as the process."""
+    """The address of the function that machine code calls; valid as long as the process."""
     entry = _SERVE(_serve)
     _keep.append(entry)
     return {SYMBOL: ctypes.cast(entry, ctypes.c_void_p).value or 0}

@@ -29,7 +29,7 @@ class Loaded(Protocol):
 
 
 OUT = sys.intern("out")
-"""The keyword that gives arrays for the results: native code knows it by its address."""
+"""The keyword with arrays for the results: native code knows it by its address."""
 _THREADS = sys.intern(THREADS)
 
 Failed = Callable[[tuple[int, ...]], Any]
@@ -38,13 +38,13 @@ Failed = Callable[[tuple[int, ...]], Any]
 
 @dataclass(frozen=True, eq=False)
 class Executable:
-    """A host function or kernel in this process, and what keeps it there.
+    """A host function or kernel in this process, and the references that keep it loaded.
 
     Attributes:
         library: holds the code.
-        host: what is called, through `@<host>.invoke`; by default of the signature's name.
+        host: the function that is called, through `@<host>.invoke`; by default of the signature's name.
         entry: the loaded module of `codegen.entry.entry_module`, or None to call through ctypes.
-        takes_out: whether the keyword `out` gives arrays for the results.
+        takes_out: whether the keyword `out` accepts arrays for the results.
         failed: raises for a status that is not zero; without it, or if it returns, a RuntimeError is raised.
         functions: the Python functions of its callbacks, by name.
     """
@@ -67,7 +67,7 @@ class Executable:
 
     @property
     def has_out(self) -> bool:
-        """Whether a call may give arrays for the results."""
+        """Whether a call may pass arrays for the results."""
         return self.takes_out and not self.signature.is_kernel
 
     def node(self, following: Node | None) -> Node:

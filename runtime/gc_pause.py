@@ -1,4 +1,4 @@
-"""When garbage is collected: between compilations, not during them, and not at once after each."""
+"""When garbage is collected: between compilations, not during them, and not immediately after each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _left = 0
 
 @contextmanager
 def collecting_later(all_stays: bool = False) -> Iterator[None]:
-    """Leave garbage be meanwhile, and what was made out of the young generations afterwards.
+    """Pause the collection of garbage, and keep the objects made meanwhile out of the young generations afterwards.
 
     A collection during a compilation takes 50 ms with the usual packages imported, and would free a megabyte. One after it
     would look through all that was made, modules that were imported included: 50 ms for a small program, 150 ms for a large
@@ -22,7 +22,7 @@ def collecting_later(all_stays: bool = False) -> Iterator[None]:
     is.
 
     Args:
-        all_stays: whether next to nothing of what is made becomes garbage, as of an import.
+        all_stays: whether hardly any of the new objects become garbage, as in an import.
     """
     if not gc.isenabled():
         yield
@@ -32,11 +32,11 @@ def collecting_later(all_stays: bool = False) -> Iterator[None]:
         yield
     finally:
         _leave_to_full_collection(0 if all_stays else gc.get_count()[0])
-        gc.enable()  # last: what is made once it is enabled may set off a collection
+        gc.enable()  # last: objects made once it is enabled may trigger a collection
 
 
 def _leave_to_full_collection(made: int) -> None:
-    """Take young objects into the oldest generation: freezing and unfreezing moves lists, whatever their length."""
+    """Move young objects into the oldest generation: freezing and unfreezing moves lists, whatever their length."""
     global _left
     _left += made
     if _left > MOST_LEFT:

@@ -22,7 +22,7 @@ KINDS = ("normal", "random", "edge", "denormal", "extreme")
 
 
 class InputError(LaminaError):
-    """An argument that cannot be read, or does not fit what the function takes."""
+    """An argument that cannot be read, or does not fit the function's parameter."""
 
 
 @np.errstate(all="ignore")

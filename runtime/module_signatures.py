@@ -1,4 +1,4 @@
-"""The signatures of the functions and kernels of a module: how a caller has to call what they are compiled to."""
+"""The signatures of the functions and kernels of a module: how a caller has to call the compiled code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
     """The signature of a host function of a module at phase `program`.
 
     Args:
-        names: what messages call the arguments; by default as the text calls them.
+        names: the names of the arguments in messages; by default those in the text.
 
     Raises:
         CompileError: there is no such function, or nothing can be passed to it.
@@ -74,7 +74,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
 
 
 def site_of(op: CallbackOp) -> Site:
-    """What an effect of a host function is of."""
+    """The values of an effect of a host function."""
     masks = [] if op.mask is None else [op.mask]
     operands, results = (
         tuple([(str(numpy_dtype(element_of(buffer))), len(shape_of(buffer))) for buffer in buffers])
@@ -87,7 +87,7 @@ def kernel_signature_of(kernel: KernelOp, kind: type[Signature] = Signature) -> 
     """How a kernel is called: its arguments in order, sizes and strides bound by the shapes of the arrays.
 
     Args:
-        kind: `GivenSizes` if its caller gives them.
+        kind: `GivenSizes` if its caller passes them.
 
     Raises:
         CompileError: a size is not a symbol plus a number, or an index argument is bound by no array.

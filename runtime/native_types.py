@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 DEFAULT, HAVE_GC, BASETYPE = 1 << 18, 1 << 14, 1 << 10
-"""Flags of types: what all have, that of objects which the collector visits, that of a type which may have subclasses."""
+"""Flags of types: the default, that of objects which the collector visits, that of a type which may have subclasses."""
 
 
 class Member(ctypes.Structure):

@@ -1,15 +1,15 @@
-"""Result memory: large results and scratch memory come from a pool, so that a call does not page-fault them afresh.
+"""Result memory: large results and scratch memory come from a pool, so that a call does not page-fault them again.
 
-A page that the system gives a process costs about as much to touch for the first time as to compute on: an array of 40 MB that
-is made and dropped by every call, 10 ms. A block that comes back is therefore kept for the next taker of its size class.
+The first touch of a page costs about as much as a computation on it: an array of 40 MB that is made and dropped by every call,
+10 ms. A freed block is therefore kept for the next allocation of its size class.
 
-What native code asks for stands in `codegen/pool.py`.
+The functions that native code calls are in `codegen/pool.py`.
 
 - There are four size classes from one power of two to the next. A class is a stack: the block that is hottest in the caches
-  comes out first. Blocks from 1 MiB up are mappings of their own, which go back to the system whole; those that fill huge
-  pages ask for them, which makes the first touch cheap as well.
-- At most `limit_bytes` are kept. What nobody took for `idle_seconds` goes back to the system: a thread looks after that
-  (`_Keeper`). It lives while there is something to look after, and blocks are kept only while it lives.
+  comes out first. Blocks from 1 MiB up are mappings of their own, which are returned to the system whole; those that fill huge
+  pages request them, which makes the first touch cheap as well.
+- At most `limit_bytes` are kept. Blocks that are unused for `idle_seconds` are returned to the system by a thread (`_Keeper`).
+  It lives while there are blocks to watch, and blocks are kept only while it lives.
 - Everything happens with the GIL held, which is the lock: results are made before a call releases it, arrays die with it held.
 
 Results of less than `SMALLEST_BYTES` are left to NumPy, whose allocator is as fast there.
@@ -39,14 +39,14 @@ _DEFAULT_IDLE_SECONDS = 5.0
 
 
 class State(ctypes.Structure):
-    """The words that native code reads and writes. What of a block is not a word here stands in the 64 bytes before it."""
+    """The words that native code reads and writes. All other data of a block is in the 64 bytes before it."""
 
     _fields_ = (
         ("limit", ctypes.c_int64),  # most bytes to keep
         ("kept", ctypes.c_int64),
         ("takes", ctypes.c_int64),  # blocks handed out so far
         ("generation", ctypes.c_int64),  # counts the rounds of the keeper
-        ("keeping", ctypes.c_int64),  # 0: nobody would give a block back to the system, so none is kept
+        ("keeping", ctypes.c_int64),  # 0: no thread would return blocks to the system, so none is kept
         ("wake", ctypes.py_object),  # the Python callable that starts a keeper
         ("handler", ctypes.py_object),  # the capsule of our allocator
         ("classes", ctypes.c_void_p * CLASSES),  # the block on top of each stack
@@ -57,7 +57,7 @@ HEADER = {"next": -64, "bytes": -56, "class": -48, "generation": -40, "base": -3
 
 
 class ResultPool(NamedTuple):
-    """What the pool may keep, and what it keeps now."""
+    """The limits of the pool, and its current contents."""
 
     limit_bytes: int
     idle_seconds: float
@@ -68,11 +68,11 @@ def set_result_pool(limit_bytes: SupportsIndex | None = None, idle_seconds: floa
     """Set how much memory of results that are gone is kept for those to come, and for how long.
 
     Results of `jit` functions from 4 KiB up, and the scratch memory of calls, come from a pool of the process. At first its
-    limit is an eighth of the machine's memory, at most 2 GiB, or what the environment variable `LAMINA_RESULT_POOL` says in
+    limit is an eighth of the machine's memory, at most 2 GiB, or the value of the environment variable `LAMINA_RESULT_POOL` in
     bytes; memory that was not used for 5 seconds goes back to the system.
 
     Args:
-        limit_bytes: most bytes that lie unused; 0 keeps nothing. What is above goes back to the system at once.
+        limit_bytes: most unused bytes; 0 keeps nothing. The excess is returned to the system at once.
         idle_seconds: for how long unused memory is kept, more than 0 (and at most twice as long).
 
     Raises:
@@ -132,11 +132,11 @@ def _first_limit() -> int:
     return min(memory // 8, 2 << 30)
 
 
-# Giving back what is idle
+# Returning idle blocks
 
 
 class _Keeper:
-    """The thread that gives idle blocks back to the system; at most one at a time, and none when the pool is unused and empty.
+    """The thread that returns idle blocks to the system; at most one at a time, and none when the pool is unused and empty.
 
     Each round starts a generation, the time of which blocks bear that come back; those of an earlier one than the last were not
     used for a whole round.
@@ -164,7 +164,7 @@ class _Keeper:
             pass
 
     def round(self) -> bool:
-        """Wait, give back what is idle; whether the thread may end because nothing is kept and nothing was taken."""
+        """Wait, return idle blocks; whether the thread may end because nothing is kept and nothing was allocated."""
         takes = _STATE.takes
         time.sleep(self.idle_seconds)
         _STATE.generation += 1
@@ -190,7 +190,7 @@ _library: Any = None
 
 
 def bind(library: Any) -> None:
-    """Let NumPy give back blocks through a loaded `codegen.pool`, which must stay from now on: arrays outlive everything."""
+    """Let NumPy free blocks through a loaded `codegen.pool`, which must stay loaded: arrays outlive everything."""
     global _library
     for kept in (library, _STATE, _handler):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
@@ -207,7 +207,7 @@ def bind(library: Any) -> None:
 
 
 def _trim(generation: int) -> None:
-    """Give back to the system what is kept since before a generation."""
+    """Return blocks to the system that are kept since before a generation."""
     ctypes.PYFUNCTYPE(None, ctypes.c_int64)(_library.address("lamina.pool.trim"))(generation)
 
 
@@ -231,5 +231,5 @@ _handler = _Handler()
 
 
 def imports() -> Mapping[str, int]:
-    """What `codegen/pool.py` leaves undefined, besides `abi.symbols()` and libc."""
+    """The imports of `codegen/pool.py`, besides `abi.symbols()` and libc."""
     return {STATE_SYMBOL: ctypes.addressof(_STATE)}

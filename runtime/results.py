@@ -45,7 +45,7 @@ def check_results(signature: Signature, results: Sequence[object], sizes: Bindin
 
 
 def fits(signature: Signature, args: Sequence[object], results: Sequence[object], sizes: Bindings) -> bool:
-    """Whether native code can write the results into these arrays while it reads those: what the native entry checks."""
+    """Whether native code can write the results into these arrays while it reads those: the check of the native entry."""
     try:
         check_results(signature, results, sizes)
     except ValueError:

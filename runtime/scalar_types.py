@@ -1,7 +1,7 @@
 """NumPy's scalar types as `lamina.numpy` has them: the same dtypes, and called with a traced array they convert it.
 
-`np.float32(x)` is a scalar of C, which no traced array can be. Everything else about a type here is NumPy's: it is equal to it,
-its instances are, `np.dtype` takes it, and it is called with numbers and arrays as before.
+`np.float32(x)` is a scalar of C, which no traced array can be. Otherwise a type here behaves as NumPy's: it is equal to it,
+its instances are NumPy's, `np.dtype` accepts it, and it is called with numbers and arrays as before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ScalarType(type):
         return cls.numpy(*args) if found is None else found
 
     def __eq__(cls, other: object) -> bool:
-        """Whatever NumPy's type is equal to: itself, the dtype that it makes, and what calls itself equal to it.
+        """All objects equal to NumPy's type: itself, its dtype, and objects that compare equal to it.
 
         A name (`"float32"`) or a type of Python (`float`) is equal to a dtype and not to a scalar type, as in NumPy.
         """

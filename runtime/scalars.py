@@ -1,4 +1,4 @@
-"""Numbers as arguments: what a parameter takes, and the word that machine code gets."""
+"""Numbers as arguments: the values that a parameter accepts, and the word that machine code gets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def is_plain(param: ScalarParam, value: Any) -> bool:
 
 
 def is_a(value: object, kind: Any) -> bool:
-    """Whether that is really its type: `isinstance` also believes what an object says of its `__class__`."""
+    """Whether that is really its type: `isinstance` also believes an object's `__class__`."""
     return issubclass(type(value), kind)
 
 

@@ -1,6 +1,6 @@
-"""Shared objects of `lamina-compile` in Python, without the compiler: NumPy, ctypes, and what the object says of itself.
+"""Shared objects of `lamina-compile` in Python, without the compiler: NumPy, ctypes, and the metadata in the object.
 
-A file is read before it is loaded: what is damaged, not ours, or for another machine is refused while it is still data.
+A file is read before it is loaded: one that is damaged, foreign, or for another machine is refused while it is still data.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str]) -> SharedObject:
 
 
 def _described(path: Path, data: bytes) -> list[dict[str, Any]]:
-    """What a file says of itself, checked."""
+    """The metadata of a file, checked."""
     if data[:4] != b"\x7fELF":
         raise ObjectError(f"{path} is no shared object")
     found: list[dict[str, Any]] = []
@@ -105,7 +105,7 @@ def _read(path: Path, text: bytes) -> dict[str, Any]:
 
 
 def _check_elf(path: Path, data: bytes) -> None:
-    """Every segment is in the file: the loader of the system maps what is missing, and reading it ends the process."""
+    """Every segment is in the file: the system's loader maps missing pages, too, and reading them ends the process."""
     is_wide, order = data[4:5] == b"\x02", "little" if data[5:6] == b"\x01" else "big"
     if not is_wide or len(data) < 64:
         raise ObjectError(f"{path} is damaged: it has no head of 64-bit ELF")
@@ -186,7 +186,8 @@ class SharedObject:
 
 
 class Function:
-    """A function of a shared object. Arrays go in as they are: nothing is converted, what does not fit is refused."""
+    """A function of a shared object. Arrays are passed unchanged: nothing is converted, and arguments that do not fit are
+    refused."""
 
     def __init__(self, data: Mapping[str, Any], library: Any, described: Mapping[str, Any]):
         self.name: str = data["name"]
@@ -299,11 +300,11 @@ class _Param:
         return _dtype(self.dtype_name)
 
     def shape_for(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape, given what sizes are."""
+        """The shape, given the sizes."""
         return tuple([_value(size, sizes) for size in self.shape])
 
     def checked(self, function: str, value: Any, sizes: dict[str, int], free: Sequence[str], *, writes: bool = False) -> Any:
-        """The address of an array, or a number, if its type fits; sizes that it gives are put into `sizes`."""
+        """The address of an array, or a number, if its type fits; sizes that it binds are put into `sizes`."""
         where = f"{function}(): '{self.name}'"
         if not self.is_array:
             return self._number(where, value)
@@ -334,7 +335,7 @@ class _Param:
         return value.ctypes.data
 
     def check_sizes(self, function: str, value: Any, sizes: Mapping[str, int]) -> None:
-        """Compare the sizes and strides of an array with what they must be."""
+        """Compare the sizes and strides of an array with the required ones."""
         if not self.is_array:
             return
         wanted = self.shape_for(sizes)

@@ -1,4 +1,4 @@
-"""What compiled code takes and returns: arrays, whose sizes may be symbols, and numbers.
+"""Signatures of compiled code: arrays, whose sizes may be symbols, and numbers.
 
 A size or stride is a `Dim`: a number, or a symbol plus a number. The arguments of each call bind the symbols.
 """
@@ -34,7 +34,7 @@ THREADS = "threads"
 """The keyword of every call of a kernel that is not a parameter."""
 MOST_THREADS = 1 << 16
 RELEASE_GIL_WORK = 1 << 15
-"""Scalar operations, or elements, from which a call releases the GIL. Taking it again costs 50 ns when nobody waits, but up to
+"""Scalar operations, or elements, from which a call releases the GIL. Taking it again costs 50 ns without contention, but up to
 5 ms when another thread runs Python meanwhile; this much work takes some microseconds."""
 
 
@@ -113,7 +113,7 @@ class ScalarParam:
 
     @property
     def kind(self) -> Kind:
-        """What the number is."""
+        """The meaning of the number."""
         return SCALARS[self.dtype]
 
     def spell(self, symbols: Sequence[str] = ()) -> str:
@@ -126,7 +126,7 @@ Param = ArrayParam | ScalarParam
 
 @dataclass(frozen=True)
 class Signature:
-    """What compiled code takes and returns, in order, and the symbols that sizes and strides of arguments bind.
+    """The parameters and results of compiled code, in order, and the symbols that sizes and strides of arguments bind.
 
     A program reads its arguments and returns results. A kernel (`is_kernel`) writes arguments in place, takes `threads=`
     and may leave a status.
@@ -139,10 +139,10 @@ class Signature:
             function accepts one buffer for both.
         heavy: if `work` is None, the number of elements of arguments from which a call releases the GIL.
         temporaries: scratch memory whose size only a call knows.
-        meant: what each symbol is, as text (`symbolic.spell`): a size that a call gives, with its bounds, or one that follows
-            from those; empty if calls give all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`, which
-            computes those that follow and says whether bounds are kept.
-        effects: what a program does in Python, by the numbers that its machine code has for it.
+        meant: the definition of each symbol, as text (`symbolic.spell`): a size that a call binds, with its bounds, or one that
+            follows from those; empty if calls bind all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`,
+            which computes those that follow and says whether bounds are kept.
+        effects: the effects of a program in Python, by the numbers in its machine code.
 
     `@<name>.invoke(ptr slots)` takes words of 8 bytes: one for each parameter (data pointer; float bits in the low bytes;
     integers and bool as i64), one for each symbol (i64), `threads` (0 is the default), four words of status (zero before
@@ -177,7 +177,7 @@ class Signature:
     effects: tuple[Site, ...] = ()
 
     sizes_are_given: ClassVar[bool] = False
-    """Whether a caller gives sizes beside the arrays, so that no array must have them."""
+    """Whether a caller passes sizes beside the arrays, so that no array must have them."""
 
     def __post_init__(self) -> None:
         what = self.subject
@@ -206,12 +206,12 @@ class Signature:
 
     @cached_property
     def meant_sizes(self) -> tuple[Any, ...]:
-        """What each symbol is; empty if calls give all of them, without bounds."""
+        """The definition of each symbol; empty if calls bind all of them, without bounds."""
         return tuple(map(read, self.meant))
 
     @property
     def subject(self) -> str:
-        """What is called, in messages."""
+        """The name of the callee in messages."""
         return f"kernel '{self.name}'" if self.is_kernel else f"{self.name}()"
 
     @cached_property
@@ -296,7 +296,7 @@ class Signature:
 
 
 class GivenSizes(Signature):
-    """The signature of what is called with its sizes as arguments of their own, as from C."""
+    """The signature of a callee with its sizes as separate arguments, as from C."""
 
     sizes_are_given = True
 
@@ -372,7 +372,7 @@ def describe_type(dtype: str, shape: tuple[int, ...]) -> str:
 
 
 def describe(value: Any) -> str:
-    """What a value is, in the same spelling; anything but an array or NumPy scalar by the name of its type."""
+    """The type of a value, in the same spelling; anything but an array or NumPy scalar by the name of its type."""
     if issubclass(type(value), np.ndarray | np.generic):
         dtype = value.dtype
         name = dtype.name if dtype.isnative else f"{dtype.name} (byte-swapped)"

@@ -1,6 +1,6 @@
-"""Threads: how many, and the words that the code of `codegen/workers.py` goes by.
+"""Threads: their number, and the words that control the code of `codegen/workers.py`.
 
-The words belong to this module and outlive all that reads them, so the number of threads can be set at any time.
+The words belong to this module and outlive their readers, so the number of threads can be set at any time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PATIENCE = 1000
 
 
 class State(ctypes.Structure):
-    """What compiled code reads and writes, at the start of a cache line."""
+    """The words that compiled code reads and writes, at the start of a cache line."""
 
     _fields_ = (
         ("threads", ctypes.c_int64),  # the default
@@ -60,7 +60,7 @@ class State(ctypes.Structure):
         ("pieces", ctypes.c_int64),
         ("modes", ctypes.c_int64),  # the calling thread's, of floating-point arithmetic
         ("_3", ctypes.c_int64 * 3),
-        # room for what a system makes of these: 40 to 64 bytes
+        # room for a system's form of these: 40 to 64 bytes
         ("mutex", ctypes.c_int64 * 16),
         ("work", ctypes.c_int64 * 16),  # the condition that sleepers wait for
         ("done", ctypes.c_int64 * 16),  # and the calling thread
@@ -83,7 +83,7 @@ STATE = _new_state()
 
 
 def imports() -> dict[str, int]:
-    """What `workers.parallel_module()` leaves undefined, for `codegen.thread_runtime.load_object`."""
+    """The imports of `workers.parallel_module()`, for `codegen.thread_runtime.load_object`."""
     return {STATE_SYMBOL: ctypes.addressof(STATE)}
 
 
@@ -166,7 +166,7 @@ def quota_threads(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/
             tops, read = [root / controllers, root / "cpu"], _quota_v1
         else:
             continue
-        # a path that leads out of what is mounted here begins with /..
+        # a path that leads out of the mounted tree begins with /..
         parts = [part for part in path.split("/") if part not in ("", ".", "..")]
         for top in tops:
             limits += [read(top.joinpath(*parts[:depth])) for depth in range(len(parts) + 1)]

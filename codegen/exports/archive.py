@@ -1,4 +1,4 @@
-"""Static libraries, as `ar` writes them: one object and the index of what it defines."""
+"""Static libraries, as `ar` writes them: one object and the index of its symbols."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def archive(name: str, obj: bytes, symbols: Sequence[str]) -> bytes:
     Args:
         name: of the member, as `mlp.o`.
         obj: its contents.
-        symbols: what it defines, for the linker to find.
+        symbols: its definitions, for the linker.
 
     >>> archive("f.o", b"12345", ["f"])[:24]
     b'!<arch>\\n/               '

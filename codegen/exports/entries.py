@@ -1,9 +1,9 @@
-"""Checked entries as LLVM IR: what a C program calls.
+"""Checked entries as LLVM IR: the functions that a C program calls.
 
-An entry `status f(arrays..., results..., sizes..., arena, arena_bytes)` takes what its caller knows: sizes that follow from
-others and temporary buffers are its own affair. For each target there is a `layout`, which computes the sizes, the bytes of
-each array and where temporaries stand in the arena, or says that the sizes are none; and an `attempt`, which checks pointers
-by that and calls the code of the target. Nothing here allocates.
+An entry `status f(arrays..., results..., sizes..., arena, arena_bytes)` takes only independent sizes: it computes those that
+follow from others, and the temporary buffers. For each target there is a `layout`, which computes the sizes, the bytes of
+each array and the offsets of temporaries in the arena, or reports that the sizes are invalid; and an `attempt`, which checks
+pointers against it and calls the code of the target. Nothing here allocates.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ SCALAR_TYPES = {"float32": Ty("float"), "float64": Ty("double"), "bool": I1}
 
 
 def entries_text(interface: Interface, *, has_weights: bool = False) -> str:
-    """The LLVM IR of all entries of an object, to stand beside `merged` code, which defines what they call.
+    """The LLVM IR of all entries of an object, to stand beside `merged` code, which defines their callees.
 
     Args:
-        has_weights: whether the code needs weights that a program gives first (`weights.py`).
+        has_weights: whether the code needs weights that a program loads first (`weights.py`).
     """
     module = Module()
     define_chosen(module, interface.targets)
@@ -140,7 +140,7 @@ def _layout(export: Export, signature: Signature, plain: Flow) -> None:
         arrays = [p for p in signature.params if isinstance(p, ArrayParam)]
         used = {dim.symbol for p in arrays for dim in (*p.dims, *(p.strides or ()))}
         for k, value in enumerate(symbols):
-            if k not in used:  # others are checked by what they make of arrays
+            if k not in used:  # others are checked by the shapes of arrays
                 b.at_least(value, 0)
     words = [*symbols]
     for param in (*signature.params, *signature.results):
@@ -186,7 +186,7 @@ def _rounded_number(size: int) -> int:
 
 
 def _arena_size(interface: Interface, export: Export, b: Flow) -> None:
-    """The largest arena of any target, so that what a program allocates does not depend on the machine."""
+    """The largest arena of any target, so that a program's allocation does not depend on the machine."""
     n_words = max(_word_count(s) for s in export.signatures)
     words = b.stack(f"[{n_words} x i64], align 8")
     most = ""
@@ -257,7 +257,7 @@ def _attempt(export: Export, signature: Signature, target: Target, b: Flow) -> N
 
 
 def _check_overlap(export: Export, b: Flow, addresses: dict[int, str], bytes_of: dict[int, str], require: object) -> None:
-    """What is written overlaps nothing, but for a result that may have the memory of an argument, all of it."""
+    """A written array overlaps no other, except a result that may have exactly the memory of an argument."""
     params, donors = export.arrays, dict(export.signature.donations)
     n_params = len(export.signature.params)
     plain = [k for k in addresses if k == len(params) or getattr(params[k], "strides", None) is None]

@@ -1,4 +1,4 @@
-"""What an object offers to a C program: functions by name, with a signature for each instruction set, and error codes."""
+"""The interface of an object to a C program: functions by name, with a signature for each instruction set, and error codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..targets import Target
 
 
 class Status(IntEnum):
-    """What a checked entry returns."""
+    """The status of a checked entry."""
 
     OK = 0
     NULL_POINTER = 1
@@ -50,7 +50,7 @@ class Export:
 
     Attributes:
         name: in the module.
-        symbol: in C, without what clashes with the program's names.
+        symbol: in C, distinct from the program's names.
         signatures: for each level, in order; they differ in temporaries, derived sizes and the arena alone.
         takes_threads: of a kernel: whether the caller says on how many threads it runs.
     """
@@ -62,7 +62,7 @@ class Export:
 
     @property
     def signature(self) -> Signature:
-        """What all levels agree on."""
+        """The properties common to all levels."""
         return self.signatures[0]
 
     @property
@@ -77,7 +77,7 @@ class Export:
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """The names of the sizes that a caller gives; others follow from them."""
+        """The names of the sizes that a caller passes; others follow from them."""
         return free_sizes(self.signature)
 
     @property
@@ -87,18 +87,18 @@ class Export:
 
     @cached_property
     def is_static(self) -> bool:
-        """Whether no call gives a size."""
+        """Whether no call passes a size."""
         return not self.sizes
 
     @cached_property
     def arena_bytes(self) -> int:
-        """The arena of any level, where no call gives a size."""
+        """The arena of any level, where no call passes a size."""
         return max(
             _round(s.arena_bytes) + sum(_round(t.size * t.np_dtype.itemsize) for t in s.temporaries) for s in self.signatures
         )
 
     def spelled(self, param: ArrayParam) -> tuple[list[str], list[str] | None]:
-        """The sizes and strides of an array, as expressions of what a caller gives."""
+        """The sizes and strides of an array, as expressions of the caller's sizes."""
         meaning = meanings(self.signature)
         sizes = [_spell(dim.symbol, dim.constant, meaning) for dim in param.dims]
         if param.strides is None:
@@ -145,7 +145,7 @@ class Interface:
 
     @property
     def strerror(self) -> str:
-        """The function that says what a status means."""
+        """The function that returns the meaning of a status."""
         return f"{self.prefix}_strerror"
 
     @property
@@ -165,7 +165,7 @@ class Interface:
 
     @property
     def symbols(self) -> list[str]:
-        """What the object defines."""
+        """The definitions of the object."""
         entries = [e.symbol for e in self.exports]
         arenas = [e.arena_symbol for e in self.exports if not e.is_kernel]
         return [*entries, *arenas, self.strerror, self.isa, self.metadata_symbol]
@@ -200,7 +200,7 @@ _LIBRARY = frozenset(
 
 
 def c_name(name: str, taken: set[str]) -> str:
-    """A name that C takes, not in `taken`, as near to the one in the IR as can be."""
+    """A valid name in C, not in `taken`, as close as possible to the one in the IR."""
     name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
     if not name or name[0].isdigit() or name in C_WORDS:
         name = f"_{name}" if name[:1].isdigit() or not name else f"{name}_"
@@ -215,7 +215,7 @@ def checked_prefix(prefix: str) -> str:
     """A prefix that was given, if C takes it.
 
     Raises:
-        CompileError: it is no identifier, or names in C that begin with it are taken.
+        CompileError: it is no identifier, or names in C that begin with it are reserved.
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.ASCII):
         raise CompileError(f"prefix '{prefix}' is no identifier of C")

@@ -20,8 +20,8 @@ class Level:
     """The code of a module for one target.
 
     Attributes:
-        target: what it is for.
-        text: LLVM IR, in which nothing is external but what others define.
+        target: the target it is compiled for.
+        text: LLVM IR, with external symbols only for definitions of others.
     """
 
     target: Target
@@ -76,11 +76,11 @@ def merged(levels: Sequence[Level]) -> str:
 
 
 def own_name(name: str, target: Target) -> str:
-    """What a function or constant of the module is called in the code for a target."""
+    """The name of a function or constant of the module in the code for a target."""
     return f"{name}.{target.name}"
 
 
 def attributes(target: Target) -> str:
-    """What says to LLVM which instructions a function may use, whatever it is called with."""
+    """The attributes that tell LLVM which instructions a function may use, independent of its callers."""
     words = {"target-cpu": target.cpu, "target-features": target.features, "tune-cpu": target.tune}
     return " ".join(f'"{key}"="{value}"' for key, value in words.items() if value)

@@ -1,4 +1,4 @@
-"""Shared objects: an object linked by the C compiler of its target, or by a linker that is there."""
+"""Shared objects: an object linked by the C compiler of its target, or by an installed linker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shared_object(obj: bytes, target: Target, name: str, symbols: Sequence[str],
     The environment variable `CC` names the C compiler; else `cc`, `gcc` or `clang` of the target and then `ld.lld` are tried.
 
     Args:
-        name: what the shared object is called, for those that are linked with it.
+        name: the soname of the shared object.
         openmp: whether it needs an OpenMP runtime.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What an object says of itself, in a constant: how loaders know its functions, and that a file is whole.
+"""The metadata of an object, in a constant: how loaders know its functions, and that a file is whole.
 
 The constant is `MAGIC`, 32 bytes for a digest of the file, the length and the CRC-32 of a JSON text, and that text. The digest
 is zeros until a shared object is written: `sealed` computes it, and `runtime/shared_object.py` compares.

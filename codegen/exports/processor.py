@@ -1,4 +1,4 @@
-"""Which of some targets the processor has the instructions of, asked by the code itself: `cpuid`, once a process."""
+"""Selects targets whose instructions the processor has, by `cpuid` in the code itself, once a process."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _masks(target: Target) -> dict[tuple[object, int], int]:
 
 
 class _Words:
-    """The answers of `cpuid`, each asked once; a leaf that the processor does not know is all zeros."""
+    """The answers of `cpuid`, each queried once; a leaf that the processor does not know is all zeros."""
 
     def __init__(self, b: Flow):
         self.b = b

@@ -1,7 +1,7 @@
-"""Weights in a file of their own: constants become memory of the object, which a program fills once.
+"""Weights in a separate file: constants become memory of the object, which a program fills once.
 
-The file has a head of 64 bytes (magic, an id of the layout, its size, the start of a digest) and the constants, each from a
-multiple of 64 on.
+The file has a head of 64 bytes (magic, an id of the layout, its size, the start of a digest) and the constants, each aligned to
+64 bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CONSTANT = re.compile(r'^@("[^"\n]*"|[\w.$-]+) = private unnamed_addr constant 
 
 @dataclass(frozen=True)
 class Weights:
-    """What stood in the code.
+    """The constants of the code.
 
     Attributes:
         text: the code without it.
@@ -62,7 +62,7 @@ def taken_out(text: str, interface: Interface) -> Weights:
 
 
 def _bytes(string: str) -> bytes:
-    """What a string of LLVM IR holds, in which a backslash begins two hexadecimal digits."""
+    """The contents of a string of LLVM IR, in which a backslash begins two hexadecimal digits."""
     return string.replace("\\", "\\x").encode("latin-1").decode("unicode_escape").encode("latin-1")
 
 

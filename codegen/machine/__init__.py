@@ -1,7 +1,7 @@
-"""What this machine can do, measured with code of our own.
+"""The limits of this machine, measured with our own code.
 
-`roofline`: multiply-adds a second and memory traffic, the limits of a roofline. `chains`: what single instructions take.
-`memory`: caches and stores past them. `race`: which of several ways is fastest on a machine that others use, too.
+`roofline`: multiply-adds a second and memory traffic, the limits of a roofline. `chains`: costs of single instructions.
+`memory`: caches and non-temporal stores. `race`: which of several ways is fastest on a machine that others use, too.
 """
 
 from .roofline import FmaProbe, TriadProbe, peak_flops, triad_bytes

@@ -1,4 +1,4 @@
-"""What instructions take: chains of them in registers, one for the latency, many side by side for the throughput."""
+"""The costs of instructions: chains of them in registers, one for the latency, many side by side for the throughput."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BODIES = {
     "div": "fdiv {ty} %a, %x{k}",
     "sqrt": "call {ty} @llvm.sqrt.{mangled}({ty} %p{k})",
 }
-"""From an instruction to LLVM IR of one link: `%x<k>` is what the chain has come to, `%a` a constant."""
+"""From an instruction to LLVM IR of one link: `%x<k>` is the current value of the chain, `%a` a constant."""
 _BEFORE = {"sqrt": "%p{k} = fadd {ty} %x{k}, %a"}  # roots of roots would come to 1, where some dividers stop early
 
 
@@ -74,5 +74,5 @@ class ChainProbe:
 
 
 def throughput_chains(target: Target) -> int:
-    """How many chains hide the latency of an instruction and leave registers for what they share."""
+    """How many chains hide the latency of an instruction and leave registers for shared operands."""
     return min(24, target.vector_registers - 4)

@@ -1,5 +1,6 @@
-"""Caches, as a core sees them: how long an access takes where so much memory is in use, how fast it is read, and how it is
-written best."""
+"""Caches, as a core sees them: the time of an access by the size of the working set, the bandwidth of reads, and the fastest
+way to write.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class ChaseProbe:
         self._function(int(self._out[0]), min(lines, 1 << 18), self._out.ctypes.data)
 
     def __call__(self) -> float:
-        """Seconds an access takes; each run goes on where the last one ended."""
+        """Seconds an access takes; each run continues where the last one ended."""
         start = time.perf_counter()
         self._function(int(self._out[0]), _HOPS, self._out.ctypes.data)
         return (time.perf_counter() - start) / _HOPS
@@ -163,13 +164,13 @@ class StoreProbe:
 
 
 def size_from(seconds: dict[int, float], before: int, expected: int, following: int) -> int:
-    """The size of a cache from what a byte takes where so many are in use: the expected one unless that is clearly wrong.
+    """The size of a cache from the time per byte by working-set size: the expected one unless that is clearly wrong.
 
     Args:
         seconds: by bytes in use.
         before: the size of the level before, 0 if there is none.
         expected: the size as the system reports it.
-        following: the size of the next level, or of what is certainly memory.
+        following: the size of the next level, or a size that is certainly in memory.
     """
     inside = [taken for size, taken in seconds.items() if 2 * before <= size <= expected // 2]
     outside = [taken for size, taken in seconds.items() if 2 * expected <= size <= following // 2]

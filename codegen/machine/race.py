@@ -1,7 +1,7 @@
 """Which of several ways is fastest, on a machine that others use at the same time.
 
 Candidates take turns. One beats the usual way if it is faster by a margin in both the median of the rounds' ratios and the
-best times, and does so again in a second race of the two alone: what is only noise does not win twice.
+best times, and does so again in a second race of the two alone: noise does not win twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What this machine can do at most, measured: multiply-adds a second on one core, and memory traffic.
+"""The limits of this machine, measured: multiply-adds a second on one core, and memory traffic.
 
-The limits of a roofline (Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", 2009). Measured
-with code of our own: chains of independent `llvm.fma` in registers; `a = b + s * c` over arrays larger than the caches.
+These are the limits of a roofline (Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", 2009),
+measured with our own code: chains of independent `llvm.fma` in registers; `a = b + s * c` over arrays larger than the caches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Probe:
     """A piece of work that each of several threads does at the same time. Python's threads: the code runs without the GIL."""
 
     work: float
-    """What one thread does: operations, or bytes."""
+    """The work of one thread: operations, or bytes."""
 
     def __init__(self, threads: int):
         self.threads = threads

@@ -1,6 +1,6 @@
-"""What code generation knows of a machine: a value, written and read as one line of text.
+"""`Target`: the description of a machine for code generation, a value written and read as one line of text.
 
-x86-64-v3{l2=256K}                          a level of an architecture, and what differs from it
+x86-64-v3{l2=256K}                          a level of an architecture, and the differences from it
 x86-64-v4{vector=256 tune=znver4 l3=32M}
 """
 
@@ -26,7 +26,7 @@ FEATURES: dict[str, frozenset[str]] = {}
 
 @dataclass(frozen=True)
 class Target:
-    """A machine to compile for: a level of an architecture, refined by what is known of one machine.
+    """A machine to compile for: a level of an architecture, refined by facts about one machine.
 
     Attributes:
         name: of the level, a key of `TARGETS`.
@@ -37,14 +37,14 @@ class Target:
         vector_registers: how many vectors registers hold.
         has_fma: whether a multiply-add is one instruction.
         has_half: whether it converts vectors of f16.
-        has_avx512: whether it has what AVX-512 (F, VL) adds to vectors of any width: mask registers, scaling by powers of two.
+        has_avx512: whether it has AVX-512 (F, VL) for vectors of any width: mask registers, scaling by powers of two.
         l1_bytes, l2_bytes, l3_bytes: data caches, as one core sees them; 0: there is none.
         tile: (rows, vectors), the register tile of a matmul: the sums that registers hold.
         div, sqrt, exp: how many multiply-adds take as long as one of these, on vectors of f32 and of f64.
         gather, scatter: how many instructions on a vector take as long as one lane of a gather or a scatter. Accesses with a
             stride count as gathers.
         far: the same for a lane in a cache line of its own.
-        stream_bytes: how large a result is at least that is stored past the caches; 0: none is.
+        stream_bytes: smallest result, in bytes, that is written with non-temporal stores; 0: none is.
         wake_ops: operations on scalars that a parallel loop has at least for threads to be worth waking; no fewer than
             `grain.WORTH_OPS`.
         tune: the processor that instructions are ordered for, as LLVM names it; empty: `cpu`.
@@ -87,7 +87,7 @@ class Target:
         return any(f"+{name}" in self.features.split(",") for name in features)
 
     def streams(self, size_bytes: int) -> bool:
-        """Whether a result of so many bytes, written once, is stored past the caches."""
+        """Whether a result of so many bytes, written once, uses non-temporal stores."""
         return 0 < self.stream_bytes <= size_bytes
 
     @property
@@ -117,7 +117,7 @@ class Target:
         return made
 
     def check(self) -> None:
-        """Raise `CompileError` unless the numbers go together: what schedules divide by, and what registers hold."""
+        """Raise `CompileError` unless the numbers are consistent: the divisors of schedules, and the sizes of registers."""
         if self.architecture != TARGETS[self.name].architecture:
             raise CompileError(f"target '{self.name}': triple={self.triple} is of another architecture")
         known = FEATURES[self.architecture]
@@ -178,10 +178,10 @@ def register_target(name: str, like: str, options: str = "") -> Target:
     Args:
         name: how it is called from now on.
         like: the level that it begins with, a key of `TARGETS`.
-        options: what differs, as in the braces of a target's text: `cpu=... vector=256 l2=512K tile=4x3`.
+        options: the differences, as in the braces of a target's text: `cpu=... vector=256 l2=512K tile=4x3`.
 
     Raises:
-        ExtensionError: the name is taken, or none.
+        ExtensionError: the name is in use, or empty.
         CompileError: there is no such level or option.
 
     >>> import lamina as lm
@@ -208,7 +208,7 @@ _registered: set[str] = set()
 
 
 def parse(text: str, this: Callable[[], Target]) -> Target:
-    """The target of a text, in which `host` is what `this` gives.
+    """The target of a text, in which `host` is the result of `this`.
 
     Raises:
         CompileError: the text names no target, or an option that does not exist.

@@ -11,12 +11,12 @@ from ...errors import CompileError
 from . import measured, x86_64_v2, x86_64_v3, x86_64_v4
 from .base import FEATURES, TARGETS, Target, architecture_of, parse
 
-# What each level of x86-64 asks for beyond the one below, the part that code generation uses.
+# The features that each level of x86-64 requires beyond the one below, as far as code generation uses them.
 _V4 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 _V3 = ("avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")
 
 # Features of machines with AVX-512 whose 512-bit code is at least as fast as 256-bit code. A guess that `lamina-tune
-# --machine` replaces. What is not here has one 512-bit multiplier (client cores, the lesser first servers) or a clock that
+# --machine` replaces. Others have one 512-bit multiplier (client cores, the lesser first servers) or a clock that
 # drops under such code (Skylake to Cooper Lake). Zen 4 computes a half at a time, but has fewer instructions to decode and
 # retire, and more registers for the sums of a tile: 5 to 12 % faster over the rows of the benchmarks.
 _WIDE = (
@@ -117,7 +117,7 @@ def classify(triple: str, features: set[str]) -> Target:
 
 
 def _only_level(architecture: str, features: set[str]) -> Target:
-    """The one level of an architecture, if a machine with some features, as far as they are known, has what it needs."""
+    """The one level of an architecture, if a machine with some features, as far as they are known, meets its requirements."""
     level = next((target for target in TARGETS.values() if target.architecture == architecture), None)
     if level is None:
         raise CompileError(f"there is no target for {architecture}, only for {', '.join(TARGETS)}")
@@ -127,7 +127,7 @@ def _only_level(architecture: str, features: set[str]) -> Target:
 
 
 def cache_bytes(root: Path = _SYSFS_CACHES) -> dict[int, int]:
-    """Data cache sizes by level as Linux reports them; what cannot be read is left out."""
+    """Data cache sizes by level as Linux reports them, without those that cannot be read."""
     sizes: dict[int, int] = {}
     for index in sorted(root.glob("index*")):
         try:

@@ -1,14 +1,13 @@
-"""What was measured of this machine, as text beside the object cache: `lamina-tune --machine` writes it, `host()` reads it.
+"""The measurements of this machine, as text beside the object cache: `lamina-tune --machine` writes it, `host()` reads it.
 
     # lamina machine 1
     machine: x86-64-v3{features=+prfchw tune=znver3 l3=32M}
     cores: 2
     target: host{tile=4x3 div=11/18}
 
-`machine` and `cores` are the facts about the machine at the time, as found without measuring; if they are others today the file
-is ignored. `target` says what was measured to be better than what the facts suggest; `host` is the machine. Lines that begin
-with # are for people. The file belongs to its user alone; what is wrong in it, or more than it may say, makes all of it
-ignored.
+`machine` and `cores` are the facts about the machine at the time, as found without measuring; if they have changed the file
+is ignored. `target` has the measurements that beat the detected facts; `host` is the machine. Lines that begin
+with # are for people. The file belongs to its user alone; if anything in it is wrong or not allowed, all of it is ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _LIMIT_BYTES = 1 << 16
 _KEYS = ("machine", "cores", "target")
 
 MEASURED = ("vector", "tile", "l1", "l2", "l3", "div", "sqrt", "exp", "stream", "wake")
-"""The options that a file may give: what code may be run here is detected, never read."""
+"""The options that a file may set: the instructions that may run here are detected, never read."""
 
 
 class IgnoredError(Exception):
@@ -37,23 +36,23 @@ class IgnoredError(Exception):
 
 
 def is_off() -> bool:
-    """Whether `LAMINA_MACHINE` says that what was measured is ignored."""
+    """Whether `LAMINA_MACHINE` says that measurements are ignored."""
     return os.environ.get("LAMINA_MACHINE", "").lower() in ("0", "off", "no", "false")
 
 
 def path() -> Path | None:
-    """Where the file is or would be; None if the cache is off or its place cannot be trusted."""
+    """Where the file is or would be; None if the cache is off or its folder cannot be trusted."""
     folder = object_cache.private_folder(_FOLDER)
     return None if folder is None else folder / _FILE
 
 
 def facts(detected: Target) -> dict[str, str]:
-    """What must be as it was: processor, features, caches and cores."""
+    """The facts that must be unchanged: processor, features, caches and cores."""
     return {"machine": str(detected), "cores": str(os.cpu_count() or 1)}
 
 
 def refined(detected: Target) -> Target:
-    """The detected machine with what was measured of it, if there is a file that may be used."""
+    """The detected machine with its measurements, if there is a file that may be used."""
     try:
         return read(detected)
     except IgnoredError:
@@ -129,7 +128,7 @@ def _target(text: str, detected: Target) -> Target:
 
 
 def text_of(target: Target, detected: Target, notes: str = "") -> str:
-    """What a file says: a target that differs from the detected one in what is measured, and notes for people."""
+    """The contents of a file: a target that differs from the detected one in measurements, and notes for people."""
     options = (f"{key}={OPTIONS[key].write(value)}" for key, value in differences(target, detected).items())
     inside = " ".join(options)
     said = {**facts(detected), "target": f"host{{{inside}}}" if inside else "host"}
@@ -144,6 +143,6 @@ def differences(target: Target, detected: Target) -> dict[str, object]:
 
 
 def write(target: Target, detected: Target, notes: str = "") -> Path | None:
-    """Keep what was measured; where it is, if it could be written."""
+    """Store the measurements; the path, if it could be written."""
     place = path()
     return place if place is not None and object_cache.write_private(place, text_of(target, detected, notes)) else None

@@ -1,4 +1,4 @@
-"""What the text of a target may say of a machine: `x86-64-v3{l2=256K}` has the option `l2`."""
+"""The options in the text of a target: `x86-64-v3{l2=256K}` has the option `l2`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Option:
-    """A field that a text may give: how its value is read and written. Reading raises `ValueError`."""
+    """A field that a text may set: how its value is read and written. Reading raises `ValueError`."""
 
     field: str
     takes: str
@@ -106,4 +106,4 @@ OPTIONS: dict[str, Option] = {
     "stream": Option("stream_bytes", "bytes, as 4M, or 0 where it never pays", _bytes, size_text),
     "wake": Option("wake_ops", "operations, as 32K", _bytes, size_text),
 }
-"""What a text may say of a machine, in the order in which it is written."""
+"""The options of a target's text, in the order in which they are written."""

@@ -1,4 +1,4 @@
-"""The reference interpreter: what IR means, with NumPy. See `run.py`."""
+"""The reference interpreter: the meaning of IR, in NumPy. See `run.py`."""
 
 from .buffers import InterpreterError, TooLongError
 from .run import Interpreter, interpret, shape_and_dtype

@@ -1,7 +1,7 @@
-"""Accesses and loops prepared once: closures over values, for what inner loops are made of.
+"""Accesses and loops prepared once, as closures over values: the bodies of inner loops.
 
-What is not common (masks, strides, `mod` in a subscript) and what is wrong (out of bounds) is left to the plain handlers of the
-interpreter, which say what is the matter.
+Uncommon forms (masks, strides, `mod` in a subscript) and errors (out of bounds) are left to the plain handlers of the
+interpreter, which report them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory in the interpreter: fresh buffers hold what shows, views stay within what they view."""
+"""Memory in the interpreter: fresh buffers hold a recognizable pattern, views stay within the array they view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values = dict[SSAValue, Any]
 
 
 class InterpreterError(LaminaError):
-    """A program does what it must not (reads out of bounds, calls what is not there), or cannot be run yet."""
+    """A program does something illegal (reads out of bounds, calls a missing function), or cannot be run yet."""
 
     def __init__(self, message: str, op: Operation | None = None):
         super().__init__(message)
@@ -29,7 +29,7 @@ class TooLongError(InterpreterError):
 
 
 def fresh(type: Any, sizes: Sequence[int] = (), fill: int | None = None) -> np.ndarray:
-    """Memory nobody has written: NaN, or a pattern that shows; else bytes `fill`. `sizes` are for the `?` of the type."""
+    """Uninitialized memory: NaN, or a recognizable pattern; else bytes `fill`. `sizes` are for the `?` of the type."""
     dtype = numpy_dtype(type.element_type)
     given = iter(sizes)
     shape = [next(given, DYNAMIC) if size == DYNAMIC else size for size in type.get_shape()]

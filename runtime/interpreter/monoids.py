@@ -1,4 +1,4 @@
-"""What reductions combine with, on NumPy scalars and vectors."""
+"""The combining functions of reductions, on NumPy scalars and vectors."""
 
 from __future__ import annotations
 

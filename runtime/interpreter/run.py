@@ -68,7 +68,7 @@ def interpret(
         args: one array an argument; for a host function over memrefs its inputs only.
         limit: how many loop iterations it may take; an iteration costs some microseconds an op.
         perform: lets effects happen; by default as `effects.perform` with no Python functions.
-        make: another interpreter, from what comes before.
+        make: another interpreter, from the fields before.
 
     Raises:
         TooLongError: more iterations than `limit`.
@@ -90,7 +90,7 @@ def interpret(
 
 
 def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
-    """The module, or where its function has symbolic sizes, a copy with those of a call in their place."""
+    """The module, or where its function has symbolic sizes, a copy with those of a call instead."""
     functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == entry)
     function = next(functions, None)
     if function is None or not function.body.blocks or not any(map(has_symbols, function.body.block.args)):
@@ -111,7 +111,7 @@ class Interpreter:
     def __init__(self, module: ModuleOp, limit: int | None = None, perform: Perform | None = None):
         self.perform = perform or partial(effects.perform, functions={})
         self.fill: int | None = None
-        """The byte that memory nobody has written consists of; None for NaN, and a pattern that shows."""
+        """The byte that fills uninitialized memory; None for NaN, and a recognizable pattern."""
         self.backwards = True
         """Whether parallel loops run backwards."""
         self.over_donated = False
@@ -170,7 +170,7 @@ class Interpreter:
             "program.get_global": self._global,
         }
 
-    # -- what observers of a run override
+    # -- hooks for observers of a run
 
     def evaluate(
         self, op: GraphOp, arrays: Sequence[np.ndarray], meaning: Callable[..., Sequence[np.ndarray]]
@@ -179,11 +179,11 @@ class Interpreter:
         return meaning(*arrays)
 
     def meaning(self, op: Operation, meaning: Callable[..., Any]) -> Callable[..., Any]:
-        """What a scalar or vector op, whose meaning takes the op and its operands, is run by."""
+        """The function that runs a scalar or vector op, whose meaning takes the op and its operands."""
         return meaning
 
     def combiner(self, monoid: str) -> Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]]:
-        """What adds one iteration of a reduction to the last."""
+        """The function that combines one iteration of a reduction with the last."""
         return accesses.combiner(monoid)
 
     def combine_lanes(self, monoid: str, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -262,7 +262,7 @@ class Interpreter:
         return tuple([values[o] for o in returned])
 
     def _prepared(self, block: Block) -> tuple[list[Step], tuple[SSAValue, ...]]:
-        """What runs each op of a block, and the operands of its terminator; found once a block."""
+        """The functions that run each op of a block, and the operands of its terminator; found once a block."""
         steps: list[Step] = []
         returned: tuple[SSAValue, ...] = ()
         for op in block.ops:
@@ -302,7 +302,7 @@ class Interpreter:
             values[result] = array
 
     def _evaluate_open(self, op: GraphOp, *arrays: np.ndarray) -> Sequence[np.ndarray]:
-        """The results of an op, which are given the sizes that follow from those of other values: a broadcast asks for them."""
+        """The results of an op that needs sizes which follow from those of other values, as a broadcast."""
         types = [tensor(element_of(r), [self.sizes(r, d) for d in range(len(shape_of(r)))]) for r in op.results]
         sized = op.create(operands=op.operands, result_types=types, properties=op.properties)
         results = sized.evaluate(*arrays)
@@ -366,7 +366,7 @@ class Interpreter:
         _keep(carry, sources)
 
     def _repeat_while(self, op: RepeatWhileOp, values: Values) -> None:
-        """As `_repeat`, for as long as the condition stores that it goes on."""
+        """As `_repeat`, as long as the condition stores true."""
         consts, carry, spare = ([values[v] for v in group] for group in (op.consts, op.carry, op.spare))
         flag = values[op.flag]
         sources, targets = carry, spare

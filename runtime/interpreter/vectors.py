@@ -50,7 +50,7 @@ def _shift_right(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _rounded_division(up: bool) -> Meaning:
-    """Truncated division, then one further when it was not exact; by zero gives 0."""
+    """Truncated division, then one further when it was not exact; by zero it is 0."""
 
     def meaning(op: Operation, x: Any, y: Any) -> Any:
         quotient: Any = OPS["div"].numpy(np.asarray(x), np.asarray(y))
