@@ -1,7 +1,7 @@
-"""Functions of complex numbers as functions of their parts: what `graph-split-complex` makes of ops (`OpFacts.on_parts`).
+"""Functions of complex numbers in terms of their parts, for `graph-split-complex` (`OpFacts.on_parts`).
 
 A complex value is a pair of values `(re, im)`. The functions are those of C99, Annex G: signs of zeros, branch cuts, infinities
-and NaN included. Products and quotients are what the formulas give, as in NumPy.
+and NaN included. Products and quotients follow the plain formulas, as in NumPy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def multiply(b: Any, x: Parts, y: Parts) -> Parts:
 
 
 def divide(b: Any, x: Parts, y: Parts) -> Parts:
-    """Smith's algorithm (1962): no overflow but of the quotient."""
+    """Smith's algorithm (1962): only the quotient itself can overflow."""
     wide = b.cmp(b.abs(y[0]), b.abs(y[1]), predicate="ge")
     p, q = b.select(wide, y[0], y[1]), b.select(wide, y[1], y[0])
     u, v = b.select(wide, x[0], x[1]), b.select(wide, x[1], x[0])
@@ -37,7 +37,7 @@ def divide(b: Any, x: Parts, y: Parts) -> Parts:
 
 
 def exp(b: Any, x: Parts) -> Parts:
-    # where exp(re) overflows, its product by a cosine may not: 16 is taken off exactly, and put back at the end
+    # where exp(re) overflows, its product by a cosine may not: 16 is subtracted exactly, and its factor restored at the end
     element = element_of(x[0])
     large = b.cmp(x[0], b.full_like(x[0], 700.0 if element == f64 else 80.0), predicate="gt")
     zero, one = b.zeros_like(x[0]), b.full_like(x[0], 1)
@@ -91,7 +91,7 @@ def is_negative(b: Any, x: SSAValue) -> SSAValue:
 
 
 def with_sign(b: Any, size: SSAValue, sign: SSAValue) -> SSAValue:
-    """A number that is not negative, with the sign of another, also of -0."""
+    """A nonnegative number, with the sign of another, also of -0."""
     return b.select(is_negative(b, sign), b.neg(size), size)
 
 

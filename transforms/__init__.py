@@ -1,1 +1,1 @@
-"""graph to graph passes: one pass per file, file name = pass name."""
+"""Passes from graph to graph: one per file, named after the pass; files that begin with `_` are shared."""

@@ -1,6 +1,6 @@
 """A function mapped over a batch: its ops on batched operands, the batch always the first dim.
 
-Elementwise ops take batched operands as they are (unbatched ones are broadcast); others declare a batching rule.
+Elementwise ops take batched operands directly (unbatched ones are broadcast); others declare a batching rule.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Batcher:
 
     def __init__(self, b: GraphBuilder, size: int, mask: SSAValue | None = None):
         self.b, self.size, self.mask = b, size, mask
-        """`mask`: for which elements effects happen, where not for all."""
+        """`mask`: the elements for which effects happen, where not for all."""
         self.values: dict[SSAValue, SSAValue] = {}
         self.batched: set[SSAValue] = set()
-        """Values of the function (not what they became: one value may be given both batched and not)."""
+        """Values of the function (not their replacements: one value may be passed both batched and not)."""
         self.differentiated = True
-        """Whether something around the batch is still to be differentiated."""
+        """Whether code around the batch is still to be differentiated."""
         self.made: dict[tuple[object, ...], list[FuncOp]] = {}
-        """What functions that are called became."""
+        """The replacements of called functions."""
 
     def spread(self, value: SSAValue) -> SSAValue:
         """An unbatched value repeated along the batch dim."""
@@ -48,7 +48,7 @@ class Batcher:
         return self.b.broadcast(value, tuple(range(1, rank + 1)), (self.size, *shape_of(value)))
 
     def run(self, function: FuncOp) -> list[SSAValue]:
-        """Rebuild the ops of a function whose arguments are set; what it returns, all batched."""
+        """Rebuild the ops of a function whose arguments are set; returns its results, all batched."""
         return [value if is_batched else self.spread(value) for value, is_batched in self.rebuild(function)]
 
     def of_function(
@@ -62,7 +62,7 @@ class Batcher:
         return inner
 
     def rebuild(self, function: FuncOp) -> list[tuple[SSAValue, bool]]:
-        """Rebuild the ops of a function whose arguments are set; what it returns, and whether it is batched."""
+        """Rebuild the ops of a function whose arguments are set; returns its results, and whether each is batched."""
         location = self.b.location
         last = function.body.block.last_op
         assert last is not None
@@ -114,7 +114,7 @@ class Batcher:
             self.batched.add(old)
 
     def _decomposed(self, op: CompositeOp, operands: Sequence[SSAValue], flags: Sequence[bool]) -> list[SSAValue]:
-        """The results of a composite without a rule: of what it stands for."""
+        """The results of a composite without a rule, from its decomposition."""
         block = Block(arg_types=[operand.type for operand in op.operands])
         found = op.decompose(GraphBuilder(block, op.location), op.properties, *block.args)
         inner = Batcher(self.b, self.size, self.mask)
@@ -127,7 +127,7 @@ class Batcher:
         return [inner.values[v] if v in inner.batched else self.spread(inner.values[v]) for v in results]
 
     def _effect(self, op: EffectOp, operands: Sequence[SSAValue], flags: Sequence[bool]) -> None:
-        """An effect for each element of the batch, or as a callback says."""
+        """An effect for each element of the batch, or as a callback declares."""
         method = op.vmap.data if isinstance(op, CallbackOp) else "sequential"
         if method == "none":
             rule = 'has no batching rule: give pure_callback() a vmap_method, "sequential" to call it for each element'
@@ -141,7 +141,7 @@ class Batcher:
         mask = full.pop(0) if op.mask is not None else None
         if self.mask is not None and op.is_effect:
             mask = self._masked(op, mask, shape_of(full[0])[:batch] if full else (self.size,))
-        if mask is None and not full:  # nothing says how large the batch is
+        if mask is None and not full:  # no operand determines the size of the batch
             mask = self.b.full(True, tensor(i1, (self.size,)))
         types = [tensor(element_of(r), (self.size, *shape_of(r))) for r in op.results]
         new = op.with_operands(mask, full, types, batch)
@@ -173,7 +173,7 @@ def _batch_control(op: ControlOp | CustomDerivativeOp, batcher: Batcher) -> None
 
 
 def expand_vmap(op: VmapOp) -> None:
-    """Replace one `graph.vmap`; the function it names must hold no calls or transformations any more."""
+    """Replace one `graph.vmap`; the function it names must no longer contain calls or transformations."""
     function = called_function(op)
     require_static(op, function)
     axes = ints(op.axes)

@@ -1,8 +1,8 @@
 """Derivatives and batches of `graph.while`, `graph.case` and `graph.call`: again ops over functions, made from theirs.
 
-A case is differentiated branch by branch. In reverse, the branch that was taken also returns what its tangents are computed
-from; where all branches are cheap, they are computed once more instead. A while loop carries tangents beside the values. It has
-no reverse mode, which would keep what each of an unknown number of iterations started from.
+A case is differentiated branch by branch. In reverse mode, the branch that runs also returns the residuals of its tangents;
+where all branches are cheap, they are recomputed instead. A while loop carries tangents beside the values. It has no reverse
+mode, which would keep the initial values of an unknown number of iterations.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
     """The tangents of a loop that was just inserted: one loop carries values and tangents.
 
     Raises:
-        DifferentiationError: it would be differentiated in reverse.
+        DifferentiationError: it would be differentiated in reverse mode.
     """
     if not linearizer.forward:
         rule = "has no gradient: how many iterations there are is known only when it has run"
@@ -89,7 +89,7 @@ def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
 
 
 def linearize_chosen(op: ChosenOp, linearizer: Linearizer) -> None:
-    """The tangents of a case or call that was just inserted: forward one that returns more, else a second one, linear."""
+    """The tangents of a case or call that was just inserted: forward, an op with more results, else a second, linear one."""
     if linearizer.forward:
         _push_forward(op, linearizer)
     elif saving_pays(op):
@@ -120,7 +120,7 @@ def _push_forward(op: ChosenOp, linearizer: Linearizer) -> None:
 
 
 def _linearize_again(op: ChosenOp, linearizer: Linearizer) -> None:
-    """A linear case in which the branch that is taken is computed once more."""
+    """A linear case that recomputes the branch that runs."""
     given, n = with_tangents(op.arguments, linearizer), len(op.arguments)
 
     def derivative(branch: FuncOp) -> FuncOp:
@@ -144,7 +144,7 @@ def _linearize_again(op: ChosenOp, linearizer: Linearizer) -> None:
 
 
 def _linearize_saving(op: ChosenOp, linearizer: Linearizer) -> None:
-    """The function that runs returns what its tangents are computed from, too, which the linear one takes."""
+    """The function also returns the residuals of its tangents, which the linear one takes."""
     given, functions = with_tangents(op.arguments, linearizer), called_functions(op)
     key = ("saving", *functions, *_has_tangents(op, linearizer))
     joined = linearizer.derived.get(key)
@@ -205,7 +205,7 @@ def choose(
     every: Sequence[Sequence[SSAValue]],
     select: Callable[[GraphBuilder, SSAValue, SSAValue, SSAValue], SSAValue],
 ) -> list[SSAValue]:
-    """The results of the branch of an index, where all are computed: below 0 of the first, past the end of the last."""
+    """The results of the branch of an index, where all are computed: the first below 0, the last past the end."""
     results = list(every[-1])
     for k in range(len(every) - 2, -1, -1):
         chosen = b.cmp(index, b.full_like(index, k), predicate="le") if element_of(index) != i1 else b.not_(index)
@@ -216,7 +216,7 @@ def choose(
 def _of_branch(
     op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue | None, flags: Sequence[bool]
 ) -> Sequence[SSAValue]:
-    """What one branch gives for the elements of the mask, where there is one, and anything for the others."""
+    """The results of one branch for the elements of the mask, if there is one; arbitrary for the others."""
     values, has_effects = [batcher.values[v] for v in op.arguments], _has_inner_effects(branch)
     if mask is not None and _may_spoil(op, branch, batcher):
         if isinstance(batcher.size, int) and batcher.size > 0 and not has_effects:
@@ -231,7 +231,7 @@ def _has_inner_effects(function: FuncOp) -> bool:
 
 
 def _combines_elements(function: FuncOp) -> bool:
-    """Whether a function, or one that it runs, has an op that reads other elements of a mapped axis."""
+    """Whether a function, or one that it calls, has an op that reads other elements of a mapped axis."""
     return any(
         isinstance(inner, CollectiveOp)
         or (isinstance(inner, ControlOp) and any(map(_combines_elements, called_functions(inner))))
@@ -240,11 +240,11 @@ def _combines_elements(function: FuncOp) -> bool:
 
 
 def _may_spoil(op: CaseOp, branch: FuncOp, batcher: Batcher) -> bool:
-    """Whether a branch may have slopes that are not finite: where it is not taken, a cotangent of 0 turns them into NaN.
+    """Whether a branch may have infinite slopes: where it is not taken, a cotangent of 0 turns them into NaN.
 
-    Not where nothing is differentiated around the batch, or nothing the op returns has a tangent, and not for ops whose slopes
-    are constants. A branch that combines elements of the batch computes with all of them, those too that do not take it: these
-    have to keep what they hold, and their slopes.
+    False where nothing is differentiated around the batch, or no result of the op has a tangent, and for ops whose slopes are
+    constants. A branch that combines elements of the batch uses all of them, including those that do not take it: these keep
+    their values and slopes.
     """
     if not batcher.differentiated or not any(has_tangent(r.type) for r in op.results) or _combines_elements(branch):
         return False
@@ -257,9 +257,9 @@ def _shielded(
 ) -> tuple[list[SSAValue], list[bool]]:
     """The arguments of a branch, which are constants where it is not taken, and whether they are batched.
 
-    Their cotangents are 0 there, whatever the branch would give; in forward mode so are their tangents. An argument that is the
+    Their cotangents are 0 there, whatever the branch returns; in forward mode so are their tangents. An argument that is the
     same for all has a cotangent that is a sum over all, so it becomes one for each. That costs more than `_where_taken`, and
-    holds for a batch that may be empty and for branches with effects.
+    works for a batch that may be empty and for branches with effects.
     """
     b, values, batched = batcher.b, [batcher.values[v] for v in op.arguments], list(flags)
     for k, value in enumerate(values):
@@ -270,10 +270,10 @@ def _shielded(
 
 
 def _where_taken(op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, flags: Sequence[bool]) -> Sequence[SSAValue]:
-    """The results of a branch for the elements that take it, whose values stand for those of all others; zeros if none does.
+    """The results of a branch for the elements that take it, whose values replace those of all others; zeros if none does.
 
-    What the others would compute is selected away, but would have slopes, and 0 times a slope that is not finite is NaN. So
-    nothing is computed that no element computes by itself.
+    The results of the others would be selected away, but would have slopes, and 0 times an infinite slope is NaN. So only
+    values of elements that take the branch are computed.
     """
     b, size = batcher.b, batcher.size
     arguments = [batcher.values[v] for v in op.arguments]
@@ -306,7 +306,7 @@ def _where_taken(op: CaseOp, branch: FuncOp, batcher: Batcher, mask: SSAValue, f
 
 
 def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:
-    """For which elements of a batch each branch is taken; None where it is the only one, or makes no difference."""
+    """The elements of a batch that take each branch; None where it is the only one, or makes no difference."""
     b, index, branches = batcher.b, batcher.values[op.index], called_functions(op)
     masks: list[SSAValue | None] = []
     for k, branch in enumerate(branches):
@@ -351,7 +351,7 @@ def _either(some: Sequence[bool], others: Sequence[bool]) -> list[bool]:
 
 
 def _depends(function: FuncOp, flags: Sequence[bool]) -> list[bool]:
-    """Which results depend on the arguments that are flagged, as the batcher sees it."""
+    """Which results depend on the flagged arguments, as the batcher sees it."""
     block = function.body.block
     found: set[SSAValue] = {a for a, flag in zip(block.args, flags, strict=True) if flag}
     for op in block.ops:
@@ -369,7 +369,7 @@ Flags = tuple[Sequence[bool], Sequence[bool]]
 def _batched_loop(
     op: WhileOp, batcher: Batcher, consts: Sequence[SSAValue], inits: Sequence[SSAValue], flags: Flags
 ) -> Sequence[SSAValue]:
-    """A loop whose condition depends on nothing that is batched."""
+    """A loop whose condition depends on no batched value."""
     condition, body = called_functions(op)
 
     def building(function: FuncOp, wanted: Sequence[bool]) -> FuncOp:
@@ -388,7 +388,7 @@ def _batched_loop(
 def _masked_loop(
     op: WhileOp, batcher: Batcher, consts: Sequence[SSAValue], inits: Sequence[SSAValue], flags: Flags
 ) -> Sequence[SSAValue]:
-    """A loop that carries which elements go on beside the values, all of which are batched."""
+    """A loop that carries a mask of the running elements beside the values, all of which are batched."""
     condition, body = called_functions(op)
     n, each = len(consts), [*flags[0], *flags[1]]
     (going,) = batcher.of_function(batcher.b, condition, [*consts, *inits], each).run(condition)

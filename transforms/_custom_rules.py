@@ -41,7 +41,7 @@ def batch_custom(op: CustomDerivativeOp, batcher: Batcher) -> None:
 
 
 def _batched(op: Operation, name: SymbolRefAttr, batcher: Batcher) -> str:
-    """The name of a function over a batch of all it takes."""
+    """The name of a function over a batch of all its arguments."""
     function = function_named(op, name)
     types = [_stacked(type, batcher.size) for type in function.function_type.inputs]
 

@@ -1,9 +1,9 @@
-"""The tangents of a `graph.custom_derivative`: those that its rules compute.
+"""The tangents of a `graph.custom_derivative`, computed by its rules.
 
-A rule `jvp` is linear in the tangents: in reverse mode it is linearized by them at zero, so that only what is linear stands in
-the region that is transposed. Rules `vjp` take the place of the function: `forward` where it is called, `reverse` behind a
-`graph.transpose_of`. A call in a rule has a forward mode, too, where rules of reverse mode are differentiated by forward mode:
-`reverse` is linearized by the cotangents and turned around.
+A rule `jvp` is linear in the tangents: in reverse mode it is linearized in them at zero, so that the transposed region contains
+only linear ops. Rules `vjp` replace the function: `forward` where it is called, `reverse` inside a `graph.transpose_of`. A call
+in a rule has a forward mode, too, where rules of reverse mode are differentiated in forward mode: `reverse` is linearized in
+the cotangents and transposed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def linearize_custom(op: CustomDerivativeOp, linearizer: Linearizer) -> None:
     """The tangents of a call that was just inserted, by its rules.
 
     Raises:
-        DifferentiationError: something that the function captures has a tangent; or its rules are of reverse mode and this is
+        DifferentiationError: a captured value of the function has a tangent; or its rules are of reverse mode and this is
             forward mode.
     """
     name = op.callee.string_value()
@@ -66,7 +66,7 @@ def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> Non
         inner.tangents, inner.superseded = dict(zip(zeros, given, strict=True)), []
         values = inner.run(rule, [*op.operands, *zeros])
         moved = tangents_of(values[n:], inner)
-    if has_effects(op):  # which happen once: where the rule has them
+    if has_effects(op):  # these happen once: where the rule has them
         linearizer.supersede(op, values[:n])
     linearizer.tangents.update(zip([r for r in op.results if has_tangent(r.type)], moved, strict=True))
 
@@ -84,7 +84,7 @@ def _by_vjp(op: CustomDerivativeOp, forward: FuncOp, reverse: FuncOp, linearizer
 
 
 def _by_transpose(op: CustomDerivativeOp, forward: FuncOp, reverse: FuncOp, linearizer: Linearizer) -> None:
-    """Forward mode by rules of reverse mode: tangents of the results are the transpose of `reverse`, of those of the arguments.
+    """Forward mode by rules of reverse mode: the tangents of the results, by the transpose of `reverse`.
 
     Raises:
         DifferentiationError: `reverse` is not linear in the cotangents.
@@ -127,7 +127,7 @@ def _reached(values: Sequence[SSAValue]) -> set[SSAValue]:
 
 
 def _read(region: Block) -> set[SSAValue]:
-    """The values from outside that what a region yields is computed from."""
+    """The values from outside on which the yielded values of a region depend."""
     seen, waiting = set[SSAValue](), [v for op in (region.last_op,) if op is not None for v in op.operands]
     while waiting:
         value = waiting.pop()

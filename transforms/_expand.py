@@ -1,4 +1,4 @@
-"""Transformations inside of functions that others differentiate or map are expanded first, the innermost before all."""
+"""Expands transformations inside functions that others differentiate or map first, the innermost before all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._transpose import expand_transposed
 
 
 def expand_callees(module: ModuleOp) -> None:
-    """Leave no call or transformation in a function that a derivative or vmap op names, directly or through others."""
+    """Leave no call or transformation in a function that a derivative or vmap op names, directly or transitively."""
     needed: set[FuncOp] = set()
 
     def need(function: FuncOp) -> None:

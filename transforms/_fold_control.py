@@ -1,4 +1,4 @@
-"""Loops and branches that constants decide: a case of a known index, a condition that does not hold at once, one iteration."""
+"""Folds control flow decided by constants: a case of a known index, a condition that is false at first, one iteration."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..dialects.types import DYNAMIC, has_symbols, shape_of
 from ._functions import called_function, called_functions, clone_body
 
 MOST_ELEMENTS = 1024
-"""Of an array that is computed to know a condition."""
+"""Most elements of an array that is computed to evaluate a condition."""
 
 
 def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
-    """What the results of an op are, by ops that are inserted before it; None where only a run tells."""
+    """The results of an op, by ops that are inserted before it; None where they are known only at run time."""
     if isinstance(op, CallOp):
         return None
     if isinstance(op, CaseOp):
@@ -34,7 +34,7 @@ def fold_control(op: ControlOp) -> Sequence[SSAValue] | None:
         going = _constant_result(condition, op.operands)
         if going is None or going:
             return None
-        _inlined(op, condition, op.operands)  # for its effects: what has none is not used
+        _inlined(op, condition, op.operands)  # for its effects: unused pure ops are removed
         return op.inits
     assert isinstance(op, ForOp)
     return _fold_for(op)
@@ -76,12 +76,12 @@ def constant(value: SSAValue) -> np.ndarray | None:
 
 
 def _is_large(value: SSAValue) -> bool:
-    """Whether a value has more elements than are computed here, or how many is not known."""
+    """Whether a value has too many elements to be computed here, or an unknown number."""
     return has_symbols(value) or DYNAMIC in shape_of(value) or prod(shape_of(value)) > MOST_ELEMENTS
 
 
 def _constant_result(function: FuncOp, arguments: Sequence[SSAValue]) -> np.ndarray | None:
-    """The first result of a function, where it follows from the arguments that are constants."""
+    """The first result of a function, where it follows from its constant arguments."""
     known: dict[SSAValue, np.ndarray] = {}
     for argument, value in zip(function.body.block.args, arguments, strict=True):
         if (array := constant(value)) is not None:

@@ -1,9 +1,9 @@
 """Derivatives and batches of `graph.for`: each is another loop over a function made from the body.
 
-Reverse mode: the loop also returns what it carried into every iteration; a second loop, linear, computes tangents from these;
-its transpose (`_transpose.py`) runs the other way. An iteration's values are thus computed once more, and only carried values
+Reverse mode: the loop also returns the carried values at the start of every iteration; a second loop, linear, computes tangents
+from these; its transpose (`_transpose.py`) runs backwards. An iteration's values are thus recomputed, and only carried values
 are kept (Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic differentiation, 1992,
-has what would keep fewer).
+keeps fewer).
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ def new_function(
     build: Callable[[Block], Sequence[SSAValue]],
     of: FuncOp | None = None,
 ) -> FuncOp:
-    """A private function made from one that `op` runs, its body if `of` is not given; `build` fills its block and gives what it
-    returns."""
+    """A private function made from one of `op` (its body by default); `build` fills its block and returns results."""
     block = Block(arg_types=types)
     function = add_function(op, suffix, block, of)
     last = ReturnOp(*build(block))
@@ -56,7 +55,7 @@ def new_function(
 
 
 def add_function(op: Operation, suffix: str, block: Block, of: FuncOp | None = None) -> FuncOp:
-    """A private function made from one that `op` runs, of a block; `update_function_type` when that is complete."""
+    """A private function made from one that `op` calls, of a block; call `update_function_type` when that is complete."""
     source = of or called_function(op)
     functions = source.parent_block()
     assert functions is not None
@@ -78,7 +77,7 @@ def types_of(values: Sequence[SSAValue]) -> list[Attribute]:
 
 
 def linearize_for(op: ForOp, linearizer: Linearizer) -> None:
-    """The tangents of a loop that was just inserted; `op` itself is superseded by a loop that returns more."""
+    """The tangents of a loop that was just inserted; `op` itself is replaced by a loop that returns more."""
     if linearizer.forward:
         _push_forward(op, linearizer)
     elif op.static_count is None:
@@ -92,7 +91,7 @@ def without_effects(function: FuncOp) -> tuple[FuncOp, list[SSAValue]]:
     it takes as further arguments.
 
     Raises:
-        DifferentiationError: a callback gives results in a loop or branch in it.
+        DifferentiationError: a callback has results in a loop or branch in it.
     """
     if not any(isinstance(op, EffectOp) or has_effects(op) for op in function.body.block.ops):
         return function, []
@@ -126,12 +125,12 @@ def _drop_effects_of_functions(op: ControlOp) -> None:
 
 
 def with_tangents(values: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
-    """Those values that have one."""
+    """The given values that have a tangent."""
     return [value for value in values if linearizer.tangent(value) is not None]
 
 
 def initial_tangents(inits: Sequence[SSAValue], linearizer: Linearizer) -> list[SSAValue]:
-    """A tangent for every carried float: what starts constant need not stay so."""
+    """A tangent for every carried float: an initial constant need not stay so."""
     floats = [value for value in inits if has_tangent(value.type)]
     b = linearizer.b
     return [b.zeros_like(value) if (t := linearizer.tangent(value)) is None else t for value in floats]
@@ -192,7 +191,7 @@ def set_tangents(
     with_tangent: Sequence[SSAValue],
     tangents: Sequence[SSAValue],
 ) -> None:
-    """Say which arguments of a body have tangents: those for `with_tangent` outside."""
+    """Record which arguments of a body have tangents: those for `with_tangent` outside."""
     given = iter(tangents)
     remaining = list(with_tangent)
     for value, argument in zip(outside, arguments, strict=True):
@@ -202,13 +201,13 @@ def set_tangents(
 
 
 def set_results(op: ControlOp, linearizer: Linearizer, tangents: Sequence[SSAValue]) -> None:
-    """Give the floats among the results of an op these tangents."""
+    """Set the tangents of the floats among the results of an op."""
     floats = [result for result in op.results if has_tangent(result.type)]
     linearizer.tangents.update(zip(floats, tangents, strict=True))
 
 
 def _linearize(op: ForOp, linearizer: Linearizer) -> None:
-    """A loop that keeps what it carried, and a linear one of the tangents."""
+    """A loop that keeps its carried values, and a linear one of the tangents."""
     body, count, n = called_function(op), op.trips.value.data, len(op.inits)
     again, returned = without_effects(body)
 
@@ -261,8 +260,8 @@ def _linearize(op: ForOp, linearizer: Linearizer) -> None:
 def batch_for(op: ForOp, batcher: Batcher) -> None:
     """The loop on batched values: carried values all get the batch as their first dim, slices of stacks too.
 
-    Where the count differs from element to element, the loop runs for the greatest one, and elements whose count is reached
-    keep what they carry.
+    Where the count differs between elements, the loop runs for the greatest one, and elements whose count is reached keep their
+    carried values.
     """
     body, b = called_function(op), batcher.b
 
@@ -311,7 +310,7 @@ def select_batch(b: GraphBuilder, batch: SSAValue, x: SSAValue, y: SSAValue) -> 
 
 
 def select_values(b: GraphBuilder, flag: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
-    """`x` where the flag holds, `y` elsewhere, of any element type; one that is only stored is converted for it."""
+    """`x` where the flag holds, `y` elsewhere, of any element type; storage types are converted for it."""
     element = element_of(x)
     wide = computed_in(element)
     return b.convert(b.select(flag, b.convert(x, wide), b.convert(y, wide)), element)

@@ -1,7 +1,7 @@
-"""Plans of Fourier transforms: which passes, in which order, over which memory.
+"""Plans of Fourier transforms: the passes, their order, and their memory.
 
 * A length whose prime factors are at most 43 is a transform by passes: one `graph.butterflies`.
-* If it is long and there is nothing beside it, it is two of half the digits, each over columns that fit into a cache, with
+* If it is long and not batched, it becomes two transforms of half the digits, each over columns that fit into a cache, with
   products by roots between them (Bailey, FFTs in external or hierarchical memory, 1990).
 * Any other length is a convolution of powers of 2 (Bluestein, 1970).
 """
@@ -26,13 +26,13 @@ from ..errors import FixedSizeError
 
 MOST_PRIME = 43
 ROW = 1 << 14
-"""The longest row that is transformed by itself: its parts, twice, are in the second cache."""
+"""Longest row that is transformed as one, in elements: its parts, twice, fit the second-level cache."""
 
 MOST_TWIST = 16
-"""The last digit of a column has about so many values: the roots for all of them stay in the second cache."""
+"""Approximate number of values of the last digit of a column: the roots for all of them stay in the second-level cache."""
 
 _COST = {2: 3.0, 3: 2.9, 4: 1.7, 5: 2.5, 6: 2.0, 7: 2.9, 8: 1.45, 9: 2.1, 10: 2.0, 12: 1.8, 15: 2.2, 16: 1.4}
-"""Of a pass with a radix, by the bits of the radix that it takes off: how long it takes, about."""
+"""Relative time of a pass with a radix, per bit of the radix."""
 
 
 @lru_cache(maxsize=512)
@@ -75,7 +75,7 @@ def _const(b: Any, values: np.ndarray, like: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class Operand:
-    """Complex numbers of three dims: their parts, and as pairs if they stand in memory so."""
+    """Complex numbers of three dims: their parts, and as pairs if memory holds them so."""
 
     parts: Parts
     pairs: SSAValue | None = None
@@ -85,14 +85,14 @@ class Operand:
         return shape_of(self.parts[0])
 
     def reshaped(self, b: Any, shape: Sequence[int]) -> Operand:
-        """The same elements under another shape. Pairs are a view of memory, and their parts are read there."""
+        """The same elements with another shape. Pairs are a view of memory, and their parts are read there."""
         if self.pairs is None:
             return Operand((b.reshape(self.parts[0], shape), b.reshape(self.parts[1], shape)))
         return in_memory(b, b.reshape(self.pairs, (*shape, 2)))
 
 
 def in_memory(b: Any, pairs: SSAValue) -> Operand:
-    """What stands in memory."""
+    """The value in memory."""
     return Operand((first_of_pairs(b, pairs), first_of_pairs(b, pairs, 1)), pairs)
 
 
@@ -133,7 +133,7 @@ def _across(b: Any, pairs: SSAValue, direction: str) -> SSAValue:
 
 
 def split_length(n: int) -> tuple[int, int]:
-    """Two factors of a length, as near to each other as there are."""
+    """Two factors of a length, as close to each other as possible."""
     first = next(k for k in range(math.isqrt(n), 0, -1) if n % k == 0)
     return n // first, first
 

@@ -1,4 +1,4 @@
-"""Functions of a module and how they are expanded into each other; shared by the passes that follow calls."""
+"""Functions of a module and their expansion into each other; shared by the passes that follow calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ErrorT = TypeVar("ErrorT", bound=LaminaError)
 
 
 def error_at(op: Operation, kind: type[ErrorT], message: str) -> ErrorT:
-    """An error about an op, which carries the op's place."""
+    """An error about an op, which carries the op's source location."""
     error = kind(f"'{op.name}' op {message}")
     error.location = op.location
     return error
@@ -34,7 +34,7 @@ def called_function(op: Operation) -> FuncOp:
 
 
 def called_functions(op: ControlOp) -> list[FuncOp]:
-    """All functions that an op of control flow may run, as `called_function`."""
+    """All functions that an op of control flow may call, as `called_function`."""
     return [function_named(op, name) for name in op.callees]
 
 
@@ -49,7 +49,7 @@ def function_named(op: Operation, name: SymbolRefAttr) -> FuncOp:
 
 
 def has_body(op: CallOp | CustomDerivativeOp) -> bool:
-    """Whether the function that is called is in the module: others are left as calls."""
+    """Whether the called function is in the module: other calls stay."""
     function = callee_of(op)
     return function is not None and bool(function.body.blocks)
 
@@ -73,7 +73,7 @@ def unique_name(op: Operation, base: str) -> str:
 def clone_body(
     function: FuncOp, arguments: Sequence[SSAValue], emit: Callable[[Operation], object]
 ) -> tuple[list[SSAValue], dict[SSAValue, SSAValue]]:
-    """Clone the ops of a function onto arguments, each handed to `emit`; the returned values, and what each value became."""
+    """Clone the ops of a function onto arguments, each passed to `emit`; returns the results, and the clone of each value."""
     block = function.body.block
     mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
@@ -92,7 +92,7 @@ def copy_locations(source: Operation, clone: Operation) -> None:
 
 
 def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
-    """A private copy of a function, behind it in the module of `op`: others may run the function, too."""
+    """A private copy of a function, after it in the module of `op`: others may call the function, too."""
     copy = function.clone()
     copy_locations(function, copy)
     copy.properties["sym_name"] = StringAttr(unique_name(op, f"{function.sym_name.data}{suffix}"))
@@ -104,7 +104,7 @@ def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
 
 
 def rename_functions(op: ControlOp, names: Mapping[str, str]) -> None:
-    """Let an op of control flow run other functions: those that these names give for the names of its own."""
+    """Let an op of control flow call other functions: `names` maps its own names to theirs."""
     for key, attribute in op.properties.items():
         if isinstance(attribute, SymbolRefAttr):
             op.properties[key] = SymbolRefAttr(names[attribute.string_value()])
@@ -113,7 +113,7 @@ def rename_functions(op: ControlOp, names: Mapping[str, str]) -> None:
 
 
 def with_forward_rules(function: FuncOp) -> FuncOp:
-    """A function that runs where reverse mode differentiates it: calls with rules of reverse mode are their forward rules.
+    """The function that runs under reverse mode: calls with rules of reverse mode become their forward rules.
 
     It is the function itself where there are none.
     """
@@ -141,7 +141,7 @@ def inline_call(op: CallOp | CustomDerivativeOp) -> None:
 
 
 def hoist_invariant(block: Block, before: Operation) -> set[SSAValue]:
-    """Move what does not depend on the arguments of a block before an op outside; the values that do depend on them."""
+    """Move ops that do not depend on the arguments of a block before an op outside; returns the values that do."""
     dependent: set[SSAValue] = set(block.args)
     parent = before.parent
     assert parent is not None
@@ -197,7 +197,7 @@ def callees_first(module: ModuleOp) -> list[FuncOp]:
 
 
 def named_functions(function: FuncOp) -> list[FuncOp]:
-    """The functions that one names: it runs them, transforms them, or they are rules for derivatives."""
+    """The functions that one names: those that it calls or transforms, and their rules for derivatives."""
     found: list[FuncOp] = []
     for op in function.walk():
         if isinstance(op, ControlOp):

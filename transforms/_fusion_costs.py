@@ -1,6 +1,6 @@
-"""What pays in a kernel: how often an element may be computed, what caches keep, which schedules a kernel leaves room for.
+"""Costs of fusion: how often an element may be computed, the capacity of caches, the schedules that a kernel allows.
 
-Nothing here says what is legal; `_fusion_legality.py` does. All figures are the same for every target, so that a graph has the
+Nothing here decides legality; `_fusion_legality.py` does. All figures are the same for every target, so that a graph has the
 same kernels everywhere.
 """
 
@@ -20,35 +20,35 @@ from ._fusion_groups import Group, Groups, Place
 from ._fusion_legality import is_movable, is_product, writes_nest
 
 MAX_WORK = 512
-"""What a group computes, by `code_size`: keeps basic blocks below the size where code generation turns superlinear."""
+"""Most work of a group, in units of `code_size`: keeps basic blocks below the size where code generation turns superlinear."""
 
 MANY = 8
-"""What an op counts that takes more than an instruction or two: a function, or one with loops of its own."""
+"""Work of an op of more than an instruction or two: a function, or one with loops of its own."""
 
 MAX_PLACES = 8
-"""Places a value is computed at in one kernel, before it is better kept in memory."""
+"""Most compute-at points of a value in one kernel; beyond them it is better kept in memory."""
 
 FEW_TIMES = 64
-"""How often a contraction may convert the same element of a large operand."""
+"""Most conversions of one element of a large operand by a contraction."""
 
 LARGE = 1 << 19
-"""Elements of an operand that caches do not hold once it is converted."""
+"""Least size, in elements, of an operand that caches do not hold once it is converted."""
 
 SHORT_BYTES = 128
-"""Contiguous bytes that are worth reading out of their order."""
+"""Least contiguous bytes that are worth reading out of order."""
 
 COLUMN_BYTES = 1 << 20
-"""Bytes of a column of long pieces that caches keep from one pass over it to the next."""
+"""Most bytes of a column of long pieces that caches keep from one pass over it to the next."""
 
 ROW_BYTES, BLOCK_BYTES = 256, 128 << 10
-"""Columns that are neighbours run side by side: bytes of their rows, and of all rows, each in another place of the caches."""
+"""Most bytes of rows, and of all rows in different cache lines, for neighbouring columns that run together."""
 
 FEW = 8
-"""Parts of a kernel that many threads cannot share."""
+"""Parts of a kernel that are too few for many threads."""
 
 
 def code_size(op: Operation) -> int:
-    """About how much code an op becomes."""
+    """The approximate code size of an op."""
     if is_movable(op):
         return 0
     return 1 if isinstance(op, ElementwiseOp) and op.facts.cost <= Cost.SHORT else MANY
@@ -60,7 +60,7 @@ def is_full(group: Group, op: Operation) -> bool:
 
 
 def may_repeat(op: Operation) -> int:
-    """How often the same element of the result of an op may be computed."""
+    """The number of times that one element of the result of an op may be computed."""
     if not isinstance(op, ConvertOp):
         return 1
     widens = width_of(element_of(op.x)) < width_of(element_of(op.y))
@@ -68,21 +68,21 @@ def may_repeat(op: Operation) -> int:
 
 
 def repeated(places: Iterable[Place], op: Operation) -> Place | None:
-    """Of the places where `op` would be computed too often, the one furthest in."""
+    """The innermost of the compute-at points where `op` would be computed too often."""
     found = [place for place in places if place.repeats() > may_repeat(op)]
     return max(found, key=lambda place: (len(place.used()), sorted(place.used())), default=None)
 
 
 def is_cheap(op: Operation) -> bool:
-    """Whether to compute an element again for each of the few blocks that copy it is no loss."""
+    """Whether recomputing an element for each of the few blocks that copy it is no loss."""
     return isinstance(op, ElementwiseOp) and op.facts.cost <= Cost.LOAD
 
 
 def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation, Place]], groups: Groups) -> bool:
-    """Whether the sums of a group still have their schedules when it computes an op that is read so.
+    """Whether the sums of a group keep their schedules when it computes an op that is read so.
 
-    A product of matrices has its schedule alone: rows of two of them would be read again for each element. What contracts,
-    reduces or gathers is no part of the terms of a sum, nor of what is stored before it.
+    A matmul has its schedule alone: rows of two of them would be read again for each element. Ops that contract, reduce or
+    gather cannot be part of the terms of a sum, nor of a prologue.
     """
     if groups.equations[op][0].n_reduce:
         sums = [groups.equations[op][0], *groups.sums(group)]
@@ -95,7 +95,7 @@ def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation,
 
 
 def is_evaluated_once(op: Operation, group: Group, places: set[Place], groups: Groups) -> bool:
-    """Whether a group computes a contraction, and what ends one, at one point: a second evaluation would double the work."""
+    """Whether a group computes a contraction, and its epilogue, at one point: a second evaluation would double the work."""
     equation = groups.equations[op][0]
     contraction = equation.monoid is not None and len(equation.reads) > 1
     if contraction and (group.root is None or {place.points() for place in places} != {group.root.points()}):
@@ -121,7 +121,7 @@ def _ends_contraction(op: Operation, groups: Groups) -> bool:
 
 
 def follows_reduction(op: Operation, groups: Groups) -> bool:
-    """Whether an op ends the kernel of what reduces, or writes its own loops: elementwise ops alone lead from there to it."""
+    """Whether an op is the epilogue of a reduction, or of an op with a loop nest of its own, through elementwise ops alone."""
     work, seen = [op], set[Operation]()
     while work:
         current = work.pop()
@@ -136,7 +136,7 @@ def follows_reduction(op: Operation, groups: Groups) -> bool:
 
 
 def rereads(op: Operation, root: Operation, groups: Groups) -> bool:
-    """Whether a reduction that leads to `op` reads what the root reads, too, all of it."""
+    """Whether a reduction that leads to `op` also reads the root's operand, all of it."""
     whole = prod(shape_of(root.results[0]))
     read = {v for v in _leads_to(root.results[0]) if prod(shape_of(v)) == whole}
     sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in groups.loop_form(v.owner))]
@@ -144,7 +144,7 @@ def rereads(op: Operation, root: Operation, groups: Groups) -> bool:
 
 
 def _leads_to(value: SSAValue) -> dict[SSAValue, None]:
-    """The values from which elementwise ops and ops that only move elements lead to one, and that one."""
+    """The values that lead to one through elementwise ops and ops that only move elements, and that one."""
     found: dict[SSAValue, None] = {}
     work = [value]
     while work:

@@ -1,7 +1,7 @@
-"""Groups of ops that become one kernel, and the places where it computes their values.
+"""Groups of ops that become one kernel, and the compute-at points of their values.
 
 A kernel stores its results in loops over their dims, and computes every other value in the outermost loop that knows its index.
-What is reduced along leading dims is known for columns: it repeats no work if the loops over columns are outside.
+The results of a reduction along leading dims belong to columns: no work is repeated if the loops over columns are outside.
 
     %s = graph.reduce add %e over [0] : tensor<8x64xf32> -> tensor<64xf32>          for %i = 0 to 64 {
     %b = graph.broadcast %s to [1] : tensor<64xf32> -> tensor<8x64xf32>               %s = for reduce<add> %k = 0 to 8
@@ -38,17 +38,17 @@ def _expected(equation: Equation) -> Equation:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value is computed: the loops around it, and its index there, one expression of the loops a dim.
+    """A compute-at point: the loops around a value, and its index there, one expression over the loops for each dim.
 
-    A loop is its size and the op whose reduction it is, or which is stored first; None for the loops of the root. A position
-    that data gives counts as a loop that runs once.
+    A loop is its size and the op whose reduction it is, or which is stored first; None for the loops of the root. A gather
+    index counts as a loop that runs once.
     """
 
     loops: tuple[tuple[int, Operation | None], ...]
     index: tuple[AffineExpr, ...]
 
     def points(self) -> tuple[tuple[tuple[int, Operation | None], ...], tuple[AffineExpr, ...]]:
-        """The place without what has size 1: equal for values that are computed side by side."""
+        """The point without dims of size 1: equal for values that are computed together."""
         number = {loop: k for k, loop in enumerate(loop for loop, (size, _) in enumerate(self.loops) if size != 1)}
         dims = [AffineDimExpr(number[k]) if k in number else AffineConstantExpr(0) for k in range(len(self.loops))]
         index = [expr.replace_dims_and_symbols(dims, []) for expr in self.index]
@@ -58,11 +58,11 @@ class Place:
         )
 
     def used(self) -> frozenset[int]:
-        """The loops that the index varies with."""
+        """The loops on which the index depends."""
         return frozenset().union(*(expr.used_dims() for expr in self.index))
 
     def level(self) -> int:
-        """How many loops must be open to know the index."""
+        """The number of loops that must be open to know the index."""
         return max(self.used(), default=-1) + 1
 
     def repeats(self) -> int:
@@ -71,11 +71,11 @@ class Place:
         return prod(size for loop, (size, _) in enumerate(self.loops[: self.level()]) if loop not in used)
 
     def stored_first(self) -> Operation | None:
-        """The op in whose own nest, before that of the results, the place is."""
+        """The op in whose separate nest, before that of the results, the point is."""
         return self.loops[0][1] if self.loops else None
 
     def of_read(self, op: Operation, equation: Equation, read: Read) -> Place:
-        """The place of what an equation of `op`, computed here, reads."""
+        """The compute-at point of an operand of an equation of `op`, when that is computed here."""
         level = self.level()
         reduced = equation.space[equation.n_parallel :]
         sizes = (*reduced, *(1 for _ in read.positions))
@@ -86,7 +86,7 @@ class Place:
 
 
 def root_place(space: Sequence[int], first: Operation | None = None, order: Sequence[int] | None = None) -> Place:
-    """The place of what is stored element by element: of the results, or of an op before them.
+    """The compute-at point of values stored element by element: the results, or an op before them.
 
     `order` has the dims in the order of their loops, outermost first.
     """
@@ -97,16 +97,16 @@ def root_place(space: Sequence[int], first: Operation | None = None, order: Sequ
 
 @dataclass(eq=False)
 class Group:
-    """A kernel to be: its ops with the places they are computed at."""
+    """A future kernel: its ops with their compute-at points."""
 
     root: Place | None
     places: dict[Operation, set[Place]] = field(default_factory=dict)
     nest: Operation | None = None
-    """The op that writes the loops of the kernel, where one does."""
+    """The op that writes the loops of the kernel, if there is one."""
     work: int = 1
-    """About how much code its ops become (`_fusion_costs.code_size`)."""
+    """The approximate code size of its ops (`_fusion_costs.code_size`)."""
     order: tuple[int, ...] | None = None
-    """The dims of the results in the order of their loops, where that is another than theirs."""
+    """The dims of the results in the order of their loops, if that differs from the order of the dims."""
 
     @property
     def ops(self) -> Iterable[Operation]:
@@ -115,31 +115,31 @@ class Group:
     def prologues(self) -> list[Operation]:
         """The ops whose results are stored before the nest of the kernel's results."""
         if self.nest is not None:
-            return []  # what it copies is computed there
+            return []  # its copied operands are computed there
         return [op for op, places in self.places.items() if any(place.stored_first() is op for place in places)]
 
 
 class Groups:
-    """The groups of a block as far as they are formed, from the last op on."""
+    """The groups of a block formed so far, from the last op on."""
 
     def __init__(self, block: Block):
         self.formed: list[Group] = []
         self.of: dict[Operation, Group] = {}
         self.equations: dict[Operation, tuple[Equation, ...]] = {}
-        """The loop forms of the ops that have been seen, over expected sizes where only calls know them."""
+        """The loop forms of the visited ops, over expected values of dynamic sizes."""
         self.following = dict(pairwise(op for op in block.ops if has_effects(op)))
-        """Of each effect the next one, which waits for it."""
+        """The next effect after each one, which must follow it."""
         self._forms: dict[Operation, tuple[Equation, ...]] = {}
         self.is_open = has_open_sizes(block)
-        """Whether calls alone know sizes: then there are no prologues and no other orders of loops, which sizes decide."""
+        """Whether sizes are dynamic: then there are no prologues and no other orders of loops, which sizes decide."""
 
         self._bits: dict[Group | Operation, int] = {}
-        """A bit of each group, and of each op in none."""
+        """A bit for each group, and for each ungrouped op."""
         self._leads: dict[Group | Operation, int] = {}
-        """The bits of what uses its results, directly or through others, and its own."""
+        """The bits of all transitive users of its results, and its own."""
 
     def loop_form(self, op: Operation | Block) -> tuple[Equation, ...]:
-        """`kernel_equations`, found once an op."""
+        """`kernel_equations`, computed once for each op."""
         if isinstance(op, Block):
             return ()
         found = self._forms.get(op)
@@ -154,7 +154,7 @@ class Groups:
         self._add(group, op)
 
     def join(self, group: Group, op: Operation) -> None:
-        """Let an op be one of a group."""
+        """Add an op to a group."""
         self.of[op] = group
         if more := self._users(op) & ~self._leads[group]:
             bit = self._bits[group]
@@ -163,11 +163,11 @@ class Groups:
                     self._leads[other] = found | more
 
     def leave_out(self, op: Operation) -> None:
-        """Let an op be in no group."""
+        """Leave an op without a group."""
         self._add(op, op)
 
     def others_lead_to(self, op: Operation, goal: Group) -> bool:
-        """Whether a user of `op` outside a group leads back into it: fusing would make the two wait for each other."""
+        """Whether a user of `op` outside a group leads back into it: fusing would create a cycle."""
         bit = self._bits[goal]
         nodes = (self.of.get(use.operation, use.operation) for use in op.results[0].uses)
         return any(self._leads.get(node, 0) & bit for node in nodes if node is not goal)
@@ -177,7 +177,7 @@ class Groups:
         self._leads[node] = bit | self._users(op)
 
     def _users(self, op: Operation) -> int:
-        """The bits that the users of an op lead to, and of an effect the next one."""
+        """The bits reachable from the users of an op, and from the next effect."""
         following = self.following.get(op)
         found = 0 if following is None else self._leads.get(following, 0)
         for result in op.results:
@@ -190,7 +190,7 @@ class Groups:
         return [equation for op in group.ops for equation in self.equations.get(op, ()) if equation.n_reduce]
 
     def reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, Place]]:
-        """The equations of a group that read the result of `op`, and at which places."""
+        """The equations of a group that read the result of `op`, with their compute-at points."""
         for user in {use.operation for use in op.results[0].uses}:
             if self.of.get(user) is not group:
                 continue

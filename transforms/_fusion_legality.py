@@ -1,4 +1,4 @@
-"""What may share a kernel, whatever it costs: predicates on ops, and on an op and a group."""
+"""Legality of fusion, whatever it costs: predicates on ops, and on an op and a group."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_movable(op: Operation) -> bool:
 
 
 def is_unit_reshape(op: Operation) -> bool:
-    """Whether an op only adds or drops dims of size 1 of a value computed here: what is given is best read as a view."""
+    """Whether an op only adds or drops dims of size 1 of a value computed here: an argument is best read as a view."""
     return isinstance(op, ReshapeOp) and op.moves_unit_dims and bool(kernel_equations(op.x.owner))
 
 
@@ -38,7 +38,7 @@ def contracts(equation: Equation) -> bool:
 
 
 def is_product(equation: Equation) -> bool:
-    """Whether an equation sums products of elements that it reads again and again, as a product of matrices does."""
+    """Whether an equation sums products of elements that it reads repeatedly, as a matmul does."""
     if not contracts(equation):
         return False
     loops = [dim for dim, size in enumerate(equation.space[: equation.n_parallel]) if size > 1]
@@ -47,12 +47,12 @@ def is_product(equation: Equation) -> bool:
 
 
 def is_stored_at_its_point(equations: tuple[Equation, ...]) -> bool:
-    """Whether an op has one equation, stored at its own point: what reads it in its kernel may compute it."""
+    """Whether an op has one equation, stored at its own point: its readers in the kernel may compute it."""
     return len(equations) == 1 and equations[0].write is None
 
 
 def writes_nest(op: Operation) -> bool:
-    """Whether an op writes its own loops, and what follows may be computed where it stores."""
+    """Whether an op has a loop nest of its own, and its epilogue may be computed where it stores."""
     return isinstance(op, GraphOp) and op.has_nest and op.facts.writes_once
 
 
@@ -63,7 +63,7 @@ def may_compute(op: Operation, group: Group, groups: Groups) -> bool:
 
 
 def may_store(op: Operation, group: Group, places: set[Place], groups: Groups) -> bool:
-    """Whether an op may be a further result: stored from the root's loops, and nobody else who needs it leads back."""
+    """Whether an op may be a further result: stored from the root's loops, and no other user leads back."""
     equation = groups.equations[op][0]
     shape = equation.space[: equation.n_parallel]
     if group.root is None or len(shape) != len(group.root.loops):
@@ -89,7 +89,7 @@ def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
 
 
 def may_precede(op: Operation, nest: Operation) -> bool:
-    """Whether an op, elementwise or one that moves, may be computed where one that writes its own loops copies its operand."""
+    """Whether an op, elementwise or one that moves, may be computed where an op with a nest of its own copies its operand."""
     if not isinstance(nest, GraphOp) or not (isinstance(op, ElementwiseOp) or (nest.facts.fuses_copies and is_movable(op))):
         return False
     uses = list(op.results[0].uses)
@@ -97,7 +97,7 @@ def may_precede(op: Operation, nest: Operation) -> bool:
 
 
 def may_end_nest(op: GraphOp, group: Group, groups: Groups) -> bool:
-    """Whether an op that writes its own loops may end in a group: one such op, all of it read where the group stores."""
+    """Whether an op with a nest of its own may join a group: one such op, all of it read where the group stores."""
     whole = root_place(op.result_shape())
     if group.nest is not None or group.root != whole or groups.sums(group):
         return False
@@ -105,10 +105,10 @@ def may_end_nest(op: GraphOp, group: Group, groups: Groups) -> bool:
 
 
 def may_reorder(group: Group, groups: Groups) -> bool:
-    """Whether the loops of a group's results may still stand in another order."""
+    """Whether the loops of a group's results may still be reordered."""
     return group.root is not None and group.order is None and group.nest is None and not groups.is_open
 
 
 def users_of(op: Operation) -> Iterable[Operation]:
-    """The ops that read the result of an op, in the same order each time: which group an op joins follows from it."""
+    """The ops that read the result of an op, in a deterministic order: it decides which group an op joins."""
     return dict.fromkeys(use.operation for use in op.results[0].uses)

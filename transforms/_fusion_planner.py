@@ -1,4 +1,4 @@
-"""Which ops of a block share a kernel, and in which loops it computes them: what is legal, and pays."""
+"""The planner of fusion: which ops of a block share a kernel, and in which loops it computes them, if legal and profitable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ._fusion_legality import (
 
 
 class Planner:
-    """Assigns the ops of one block to groups, last op first; at most `max_ops` that compute to one, if that is given."""
+    """Assigns the ops of one block to groups, last op first; at most `max_ops` computing ops to one, if that is given."""
 
     def __init__(self, block: Block, max_ops: int | None = None):
         self.block = block
@@ -92,7 +92,7 @@ class Planner:
         self.groups.form(group, op)
 
     def _place_nest(self, op: GraphOp) -> None:
-        """Let an op that writes its own loops end in what follows it: in the one group that stores at its points."""
+        """Let an op with a nest of its own take its users as epilogue: in the one group that stores at its points."""
         of = self.groups.of
         for group in {of[user]: None for user in users_of(op) if user in of}:
             if not self._is_full(group, op) and may_end_nest(op, group, self.groups):
@@ -104,7 +104,7 @@ class Planner:
             self.groups.form(Group(None, {op: set()}, op), op)
 
     def _places(self, op: Operation, group: Group) -> set[Place] | None:
-        """Where `op` would be computed in the group; None when it may not be, or when that does not pay."""
+        """The compute-at points of `op` in the group; None when fusing is illegal, or does not pay."""
         if not may_compute(op, group, self.groups) or self._is_full(group, op):
             return None
         space = self.groups.equations[op][0].space
@@ -131,11 +131,11 @@ class Planner:
         return computing >= self.max_ops or is_full(group, op)
 
     def _precedes(self, op: Operation, nest: Operation) -> bool:
-        """Whether an op is computed where an op that writes its own loops copies its operand."""
+        """Whether an op is computed where an op with a nest of its own copies its operand."""
         return may_precede(op, nest) and (is_movable(op) or is_cheap(op)) and not follows_reduction(op, self.groups)
 
     def _reorder(self, op: Operation, group: Group) -> set[Place] | None:
-        """The places of `op` in the group with loops over columns outside, None if that is no gain; else changes the group."""
+        """The compute-at points of `op` with column loops outside, None if that is no gain; else changes the group."""
         if group.root is None or not may_reorder(group, self.groups) or is_movable(op):
             return None
         root, rank = next(iter(group.ops)), len(group.root.loops)
@@ -153,7 +153,7 @@ class Planner:
         return places
 
     def _moves_to(self, group: Group, trial: Group) -> bool:
-        """Fill in the places of a group's ops for another order of the root's loops; whether all are computed as often."""
+        """Set the points of a group's ops for another order of the root's loops; returns whether no work is repeated."""
         for k, (op, before) in enumerate(group.places.items()):
             places = {trial.root} if k == 0 else before if is_scalar_const(op) else self._places(op, trial)
             is_result = any(self.groups.of.get(user) is not trial for user in users_of(op))
@@ -164,6 +164,6 @@ class Planner:
 
 
 def _columns_first(place: Place, rank: int) -> tuple[int, ...]:
-    """The order of `rank` dims of results in which the loops that the index of a place varies with are outermost."""
+    """The order of `rank` dims of results in which the loops on which a point's index depends are outermost."""
     used = place.used()
     return tuple(sorted(range(rank), key=lambda dim: dim not in used))

@@ -36,9 +36,9 @@ Tangent = SSAValue | None
 
 
 class Linearizer:
-    """Clones ops to one place and builds the tangents of their results at another.
+    """Clones ops at one insertion point and builds the tangents of their results at another.
 
-    `forward`: values and tangents are built side by side; else what is built of tangents must be linear in them.
+    `forward`: values and tangents are built together; else ops built of tangents must be linear in them.
     """
 
     def __init__(self, primal_point: InsertPoint, tangent_builder: GraphBuilder, forward: bool):
@@ -48,7 +48,7 @@ class Linearizer:
         self.tangents: dict[SSAValue, Tangent] = {}
         self.superseded: list[tuple[Operation, Sequence[SSAValue]]] = []
         self.derived: dict[tuple[object, ...], Any] = {}
-        """What was made of functions that are called more than once."""
+        """The tangents of functions that are called more than once."""
 
     def inside(self, primal_point: InsertPoint, tangent_builder: GraphBuilder, forward: bool) -> Linearizer:
         """One for a function that is called."""
@@ -57,7 +57,7 @@ class Linearizer:
         return inner
 
     def run(self, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """Clone a function onto arguments whose tangents are known; the returned values, which may have tangents."""
+        """Clone a function onto arguments with known tangents; returns its results, which may have tangents."""
         results, _ = clone_body(function, arguments, self.process)
         for op, values in self.superseded:
             for old, new in zip(op.results, values, strict=True):
@@ -67,7 +67,7 @@ class Linearizer:
         return results
 
     def supersede(self, op: Operation, values: Sequence[SSAValue]) -> None:
-        """Let other values take the place of the results of an op, once all that use them are cloned."""
+        """Replace the results of an op by other values, once all their users are cloned."""
         self.superseded.append((op, values))
 
     def tangent(self, value: SSAValue) -> Tangent:
@@ -78,7 +78,7 @@ class Linearizer:
         return [tangent for value in values if (tangent := self.tangents[value]) is not None]
 
     def process(self, op: Operation) -> None:
-        """Insert an op whose operands are already in place, and build the tangents of its results."""
+        """Insert an op whose operands are already inserted, and build the tangents of its results."""
         self.b.location = self.primal.location = op.location
         self.primal.insert(op)
         tangents = [self.tangent(operand) for operand in op.operands]
@@ -105,7 +105,7 @@ class Linearizer:
             self.tangents[result] = tangent
 
     def _decompose(self, op: CompositeOp) -> None:
-        """Differentiate through the decomposition; the composite itself stays for those who use its value."""
+        """Differentiate through the decomposition; the composite itself stays for the users of its value."""
         scratch = Block()
         found = op.decompose(GraphBuilder(scratch, op.location), op.properties, *op.operands)
         inner: list[Operation] = list(scratch.ops)
@@ -183,7 +183,7 @@ def _linearize_control(op: ControlOp, linearizer: Linearizer) -> None:
 
 
 def expand_derivative(op: DerivativeOp) -> None:
-    """Replace one `graph.jvp` or `graph.vjp`; the function it names must hold no such ops any more."""
+    """Replace one `graph.jvp` or `graph.vjp`; the function it names must no longer contain such ops."""
     block = op.parent
     assert block is not None
     function = called_function(op)
@@ -199,7 +199,7 @@ def expand_derivative(op: DerivativeOp) -> None:
         linearizer = Linearizer(before, GraphBuilder(region_block), forward=False)
         vectors = region_block.args
     primals = list(op.primals)
-    # the same value may be given for several arguments: each has a tangent of its own
+    # one value may be passed for several arguments: each has a tangent of its own
     linearizer.primal.location = op.location
     stand_ins = _distinct_arguments(primals, wrt, linearizer.primal)
     for k, vector in zip(wrt, vectors, strict=True):
@@ -214,7 +214,7 @@ def expand_derivative(op: DerivativeOp) -> None:
         replace_op(op, [*results, *found])
         return
     if not any(gradient.uses for gradient in op.results[len(results) :]) and all(map(_is_zero, op.vectors)):
-        b = GraphBuilder(before, op.location)  # its values alone are wanted, of the forward rules of what it calls
+        b = GraphBuilder(before, op.location)  # only the values are needed, of the forward rules of its callees
         replace_op(op, [*results, *(b.zeros_like(primals[k]) for k in wrt)])
         region_block.erase()
         return
@@ -230,7 +230,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _distinct_arguments(primals: list[SSAValue], wrt: Sequence[int], b: GraphBuilder) -> list[SSAValue]:
-    """Arguments with no two equal among those differentiated by: a repeated one is reshaped to itself."""
+    """Arguments without duplicates among those differentiated by: a repeated one is reshaped to itself."""
     arguments = list(primals)
     for k in wrt:
         if primals.count(primals[k]) > 1:

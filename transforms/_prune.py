@@ -1,8 +1,7 @@
-"""What loops and branches compute in vain: carried values that nobody needs or that never change, results that are not used.
+"""Removes unused and loop-invariant carried values of loops, and unused results of branches.
 
-A carried value is needed if the result is, or if what decides about the next iteration, or a needed value, is computed from it.
-One that the body returns as it gets it is a const of the loop. Functions are cut down to what is needed as copies, since others
-may run them, too.
+A carried value is needed if its result is, or if the loop condition, or a needed value, is computed from it. One that the body
+returns unchanged is a const of the loop. Functions are pruned as copies, since others may call them, too.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from ..dialects.graph.effects import has_effects
 from ._functions import called_function, called_functions, copy_function
 
 Cuts = dict[tuple[object, ...], FuncOp]
-"""What functions were cut down to, which may be called more than once: by function, results and arguments."""
+"""The pruned functions, which may be called more than once: by function, results and arguments."""
 
 
 def prune_block(block: Block, dce_block: Callable[[Block], None], cuts: Cuts) -> list[FuncOp]:
-    """Cut down the ops of control flow of a block; the functions that were made for it."""
+    """Prune the ops of control flow of a block; returns the functions that were made for it."""
     made: list[FuncOp] = []
-    needed = cache(_needed)  # meanwhile no function that is called changes
+    needed = cache(_needed)  # meanwhile no called function changes
     for op in reversed(list(block.ops)):
         if isinstance(op, ControlOp) and (any(r.first_use is not None for r in op.results) or has_effects(op)):
             if isinstance(op, ChosenOp):
@@ -37,7 +36,7 @@ def prune_block(block: Block, dce_block: Callable[[Block], None], cuts: Cuts) ->
 
 
 def _needed(function: FuncOp, results: tuple[int, ...]) -> set[int]:
-    """The arguments that some results of a function, and its effects, are computed from, by number."""
+    """The arguments on which some results of a function, and its effects, depend, by number."""
     block = function.body.block
     last = block.last_op
     assert last is not None
@@ -51,7 +50,7 @@ def _needed(function: FuncOp, results: tuple[int, ...]) -> set[int]:
 
 
 def _unchanged(function: FuncOp, first: int, count: int) -> set[int]:
-    """Which of `count` carried values, whose arguments begin at `first`, a body returns as it gets them."""
+    """Which of `count` carried values, whose arguments begin at `first`, a body returns unchanged."""
     block = function.body.block
     last = block.last_op
     assert last is not None
@@ -110,7 +109,7 @@ def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list
     used = {k for k, r in enumerate(op.results) if r.first_use is not None}
     of_condition = set[int]() if condition is None else _needed(condition, (0,))
     results = used | {k - first for k in of_condition if k >= first}
-    while True:  # until no more carried values are needed for those that are
+    while True:  # until a fixed point of needed carried values
         needed = _needed(body, tuple([k for k in results if k not in unchanged])) | of_condition
         found = results | {k - first for k in needed if first <= k < first + n}
         if found == results:
@@ -149,7 +148,7 @@ def _operand_numbers(op: ForOp | WhileOp) -> Iterable[int]:
 
 
 def _replace(op: ControlOp, new: ControlOp, results: Sequence[int], values: dict[int, SSAValue]) -> None:
-    """Put an op with some of the results in the place of one; `values` of others are known, the rest has no use."""
+    """Replace an op by one with some of its results; `values` of others are known, the rest is unused."""
     new.location = op.location
     block = op.parent
     assert block is not None
