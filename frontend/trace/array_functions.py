@@ -7,8 +7,8 @@ The frontend imports no library of functions. It has one object, `arrays`, whose
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
 
 from ...runtime import array as array_class
 
@@ -83,6 +83,9 @@ class ArrayFunctions(Protocol):
     zeros: ArrayFunction
     zeros_like: ArrayFunction
 
+    __all__: Sequence[str]
+    """The public names."""
+
     linalg: Any
     """The namespace of linear algebra."""
 
@@ -110,5 +113,5 @@ class _Provided:
         return value
 
 
-arrays: ArrayFunctions = _Provided()
+arrays: ArrayFunctions = cast("ArrayFunctions", _Provided())
 array_class.functions = arrays

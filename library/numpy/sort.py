@@ -530,7 +530,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     if not isinstance(n, Size) and n < 0:  # no edges: no bins
         return full((0,), 0, INT64), edges
     place = searchsorted(edges, x, "right") - 1
-    last = broadcast_tracer(slice_axis(edges, 0, n, n + 1), x.shape)
+    last = broadcast_tracer(slice_axis(edges, 0, n, n + 1), x.shape)  # pyright: ignore[reportArgumentType]  a size, too
     place = select(x == last, full_like_tracer(place, n - 1), place)
     each = full_like_tracer(place, 1) if weights is None else reshape_tracer(lift(weights), x.shape)
     counts = build("scatter", full((n,), 0, each.dtype), each, place, kind="add", at=(0,))
