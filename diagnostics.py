@@ -1,4 +1,4 @@
-"""What the tools say when something is wrong: one form for every kind of error.
+"""Diagnostics of the tools: one form for every kind of error.
 
 model.mlir:3:8: error: 'graph.add' op operand shapes differ: lhs is [2], rhs is [3]
   %2 = graph.add %0, %1 : tensor<2xf32>

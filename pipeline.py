@@ -1,4 +1,4 @@
-"""The pipeline: every phase, every step, and why it stands where it stands.
+"""The pipeline: every phase and every step, with the reason for its position.
 
     graph -> optimized -> loop -> scheduled -> program -> llvmir -> asm | object
 

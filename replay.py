@@ -1,4 +1,4 @@
-"""Steps of schedules as text, taken on kernels: those of a user, and those that `tune` found and keeps."""
+"""Replays schedules: primitives as text, applied to kernels; those of a user, and those that `tune` found and keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Written kernels: compiled and loaded by themselves, as they are scheduled or with the default schedule.
+"""Handwritten kernels: each compiled and loaded separately, with its own schedule or the default one.
 
 Programs, which launch kernels from a host function, are built by `pipeline.py`.
 """

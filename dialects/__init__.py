@@ -1,4 +1,4 @@
-"""What exists: the graph and loop dialects."""
+"""The dialects: their ops, types and attributes, with text and meaning."""
 
 from . import fast_ir, printing
 

@@ -164,7 +164,7 @@ def _other_sizes(callee: program.FuncOp, buffers: Sequence[Buffer]) -> int | Non
 
 
 def _strides_agree(kernel: KernelOp, parameter: SSAValue, given: MemRefType, sizes: Sequence[AnySize | None]) -> bool:
-    """Whether a kernel steps through a buffer as it lies; dims of one element are not stepped through."""
+    """Whether a kernel assumes the strides of a buffer that it gets; those of dims of size 1 do not matter."""
     _, strides = kernel.given_shapes().get(parameter, ((), None))
     known = given.get_strides()
     if strides is None or known is None:

@@ -114,7 +114,7 @@ def _is_last(op: Operation) -> bool:
 
 class Numbers:
     """A number for each op, equal for ops that are equal but for their operands, or in where they slice; one of its own for an
-    op with regions. Ops that are asked for again must be as they were."""
+    op with regions. Ops that are queried again must be unchanged."""
 
     def __init__(self) -> None:
         self._of_ops: dict[Operation, int] = {}

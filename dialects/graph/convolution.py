@@ -81,7 +81,7 @@ class Convolution:
 
     @property
     def direct(self) -> tuple[int, ...]:
-        """The tile for other convolutions of the same data: the direct form, where it was asked for."""
+        """The tile for other convolutions of the same data: the direct form, where it was requested."""
         return self.tile if set(self.tile) == {1} else ()
 
     def has_tiles(self, element: Attribute, window: Sequence[int]) -> bool:

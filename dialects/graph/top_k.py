@@ -26,7 +26,7 @@ _GROUPS = (64, 32, 16)
 _MANY = 448
 """Keys from which on half as many passes over them take less time than fewer counts."""
 _FEW_PER_GROUP = 8
-"""Groups for each element that is asked for: in fewer, most of them would hold one."""
+"""Groups per requested element; with fewer, most groups contain a winner."""
 
 
 def _jvp_top_k(b: Any, op: TopKOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:

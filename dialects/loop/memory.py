@@ -1,4 +1,4 @@
-"""Memory: loads and stores with affine subscripts, local buffers, launches, and the horizontal end of a vector reduction."""
+"""Memory: loads and stores with affine subscripts, local buffers, launches, and the final cross-lane reduction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .subscripts import SubscriptParser, map_attribute, print_exprs
 _INDEX = IndexType()
 
 STREAMED = "streamed"
-"""The attribute of stores that may go past the caches."""
+"""The attribute of stores that may be non-temporal."""
 
 
 class _Access(AccessOp):
@@ -213,7 +213,7 @@ class StoreOp(_Access):
     loop.store %v, %y[%i, %j] mask %m : memref<32x64xf32>, vector<8xf32>
     ```
 
-    The attribute `streamed` is a hint: whole cache lines may go past the caches.
+    The attribute `streamed` is a hint: stores of whole cache lines may be non-temporal.
 
     (C1) - (C5) as for `loop.load`.
     """
