@@ -31,8 +31,8 @@ from suite.session import Outcome, Session, Worker
 OUT = Path(__file__).parent / "out"
 ROOT = Path(__file__).parent.parent
 COMPILING = "compile"  # the row about compile times, which has no peers
-LAYERS = "layers"  # first calls by the number of layers, beside jax: takes minutes, only when asked for
-OPTIONAL = ("torch.compile",)  # minutes of compilation: only when asked for
+LAYERS = "layers"  # first calls by the number of layers, beside jax: takes minutes, only on request
+OPTIONAL = ("torch.compile",)  # minutes of compilation: only on request
 
 
 def arguments() -> argparse.Namespace:
@@ -120,7 +120,7 @@ def compile_times(options: argparse.Namespace, scratch: Path, console: Console) 
 def finish(
     options: argparse.Namespace, peers: list[str], outcomes: list[Outcome], times: CompileTimes | None, console: Console
 ) -> None:
-    """Print the tables; write `out/latest.json`, the plot and, if asked for, the tables of the documentation."""
+    """Print the tables; write `out/latest.json`, the plot and, if requested, the tables of the documentation."""
     report.show(outcomes, peers, console)
     if times is not None:
         report.show_compiling(times, console)
