@@ -1,1 +1,3 @@
-"""What finds faults in the compiler and in programs: validation by running, reproducers, reduction, bisection, explanations."""
+"""Tools that find faults in the compiler and in programs: validation by running, reproducers, reduction, bisection,
+explanations.
+"""

@@ -1,4 +1,5 @@
-"""Which application of which rule a fault comes from: rules are forbidden one by one, then applications are counted."""
+"""Finds the application of a rewrite rule that causes a fault: rules are forbidden one by one, then applications are
+counted."""
 
 from __future__ import annotations
 

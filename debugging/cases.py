@@ -1,4 +1,4 @@
-"""What is run to validate a module: its functions and its kernels, on inputs of every kind and of several sizes."""
+"""Test cases for validating a module: its functions and its kernels, on inputs of every kind and of several sizes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_ELEMENTS = 1 << 20
 """Functions on more elements than this are not run; the report says so."""
 
 SIZES: dict[str, Sequence[int]] = {"": (3, 5, 2, 7, 4, 6), "equal": (3,), "0": (0,), "1": (1,), "13": (13,)}
-"""What `?` dims are given, one after the other: all different, where that can be, then all equal."""
+"""The sizes for `?` dims, one after the other: all different, where possible, then all equal."""
 
 _PRIVATE = StringAttr("private")
 
@@ -39,7 +39,7 @@ Make = Callable[[ModuleOp, int | None, Any], Interpreter]
 
 @dataclass(eq=False)
 class Case:
-    """One function or kernel on one input, and what it gave before the passes."""
+    """One function or kernel on one input, and its results before the passes."""
 
     name: str
     is_kernel: bool
@@ -75,11 +75,11 @@ class Case:
         return all(x.dtype.kind not in "fc" or bool(np.isfinite(x).all()) for x in self.inputs)
 
     def is_in(self, module: ModuleOp) -> bool:
-        """Whether a module still has what this is a case of."""
+        """Whether a module still has the function or kernel of this case."""
         return kernel_named(module, self.name) is not None if self.is_kernel else self.name in functions_of(module)
 
     def run(self, module: ModuleOp, inputs: Sequence[np.ndarray], limit: int | None, make: Make = Interpreter) -> Any:
-        """What it gives in a module: results, then what effects were told.
+        """Its results in a module, then the values passed to effects.
 
         Raises:
             InterpreterError: it cannot be run.
@@ -125,7 +125,7 @@ def kernel_named(module: ModuleOp, name: str) -> KernelOp | None:
 def run_function(
     module: ModuleOp, name: str, inputs: Sequence[np.ndarray], limit: int | None, make: Make = Interpreter
 ) -> tuple[np.ndarray, ...]:
-    """Results of a function, then what its effects were told; an assertion that fails ends nothing here."""
+    """Results of a function, then the values passed to its effects; a failing assertion does not end the run."""
     happened: list[np.ndarray] = []
 
     def note(site: Site, operands: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
@@ -246,7 +246,7 @@ def _specs(function: Any, pool: Sequence[int]) -> list[tuple[tuple[int, ...], np
 
 
 def _kernel_specs(interface: Interface, pool: Sequence[int]) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Shapes that give each size of a kernel a number; strides follow from them."""
+    """Shapes with a number for each size of a kernel; strides follow from them."""
     symbols: dict[int, int] = {}
     found: list[tuple[tuple[int, ...], np.dtype[Any]]] = []
     for parameter in interface.parameters:

@@ -1,4 +1,4 @@
-"""When two results mean the same: bit for bit, within units in the last place, or within what the condition explains."""
+"""When two results are equivalent: bit for bit, within units in the last place, or within the bound from the condition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .conditioned import STEP, Condition, epsilon, rounds
 
 CLOSE = 4.0
-"""Units in the last place of an element by which it may always differ."""
+"""Tolerance that always applies, in units in the last place."""
 
 ROUNDINGS = 32.0
 """Roundings, as large as the condition lets each be, that may add up in one direction."""
@@ -21,8 +21,8 @@ class Near:
     """How near the results before and after a pass must be.
 
     Args:
-        numerics: what the pass promises: `exact`, `ulp(k)`, `finite` or `reassociating`.
-        condition: measures, when it is requested first, how far results may move; None where nothing may.
+        numerics: the promise of the pass: `exact`, `ulp(k)`, `finite` or `reassociating`.
+        condition: measures, on first use, how far results may move; None where they may not.
         finite: whether only elements that are finite on both sides count: terms at the end of the range, in any order.
     """
 
@@ -50,7 +50,7 @@ class Near:
         x, y = a.astype(wide), b.astype(wide)
         with np.errstate(all="ignore"):
             allowed = ROUNDINGS / STEP * spread + ROUNDINGS * epsilon(a.dtype) * np.abs(x)
-            # where the origin gives infinity or NaN at the end of the range, nothing is known of numbers
+            # where the origin is infinity or NaN at the end of the range, nothing is known of numbers
             lost = ~outside & ~np.isfinite(condition.base[k]) if self.finite else np.False_
             return near | (np.isfinite(x) & (np.abs(x - y) <= allowed)) | np.isinf(spread) | lost
 
@@ -147,7 +147,7 @@ def describe_difference(k: int, expected: Sequence[np.ndarray], got: Sequence[np
 
 
 def brief(x: np.ndarray) -> str:
-    """A small array whole; of a large one what is not its most frequent value."""
+    """A small array whole; of a large one the elements that are not its most frequent value."""
     if x.size <= 16:
         return np.array2string(x, max_line_width=1 << 20).replace("\n", "")
     values, counts = np.unique(x, return_counts=True)

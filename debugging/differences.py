@@ -30,13 +30,13 @@ MAX_COLUMNS = 400
 """The most elements a gradient may have here: each one takes four runs of its function."""
 
 STEPS = (2.0**-9, 2.0**-11)
-"""Steps of the differences; where a result depends on which one is taken, there is no derivative near, or it is large."""
+"""Steps of the differences; where a result depends on the choice, there is no derivative near, or it is large."""
 
 _NARROW = frozenset(("f16", "bf16", "f32"))
 
 
 class NoMeaningError(InterpreterError):
-    """A derivative that differences do not give: of a rule of its own, of complex numbers, of too many elements."""
+    """A derivative that differences cannot compute: of a rule of its own, of complex numbers, of too many elements."""
 
 
 def has_transforms(module: ModuleOp) -> bool:
@@ -74,7 +74,7 @@ class ByDifferences(Interpreter):
     """An interpreter of lifted modules that runs transformations by their definitions.
 
     Args:
-        module: what `lifted` returned.
+        module: the result of `lifted`.
         step: of the differences.
     """
 
@@ -172,7 +172,7 @@ def _check_columns(n: int, op: Operation) -> None:
 
 
 def _check_rules(symbols: dict[str, Operation], name: str, op: Operation) -> None:
-    """Refuse what has derivatives other than those of its values."""
+    """Refuse ops whose derivatives are not those of their values."""
     todo, seen = [name], set[str]()
     while todo:
         function = symbols.get(todo.pop())

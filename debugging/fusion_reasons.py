@@ -1,4 +1,4 @@
-"""Why neighbours in a graph share a kernel, or do not: the planner of graph-fuse, which says what it decides."""
+"""Why neighbours in a graph share a kernel, or do not: the planner of graph-fuse reports its decisions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Telling(Planner):
         return found
 
     def _why_not(self, op: Operation, group: Group) -> str:
-        """The first rule that forbids it, in the order in which the planner asks."""
+        """The first rule that forbids it, in the planner's order."""
         equations = self.groups.equations[op]
         if not may_compute(op, group, self.groups):
             if not is_stored_at_its_point(equations):

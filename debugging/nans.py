@@ -20,7 +20,8 @@ from .differences import has_transforms
 
 
 class NanError(FloatingPointError):
-    """A compiled function gave a NaN, under `lm.debug_nans()`; the message says which op made it first, where, and of what."""
+    """A compiled function gave a NaN, under `lm.debug_nans()`; the message says which op made it first, where, and from which
+    operands."""
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Origin:
 
     Attributes:
         op: its name, as `graph.log`.
-        place: in the user's source; None if the op has none.
+        place: the source location; None if the op has none.
         operands: of that op.
         at: the subscripts of the first NaN in its result.
     """

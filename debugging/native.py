@@ -1,7 +1,7 @@
 """Machine code of a program in memory that the caller fills: the last step of validation.
 
 Functions and kernels are called by their symbols, as other programs call an object, so that the arena and the buffers of
-results hold bytes that show before the call: each case is called twice, with different ones, and over its donated arguments.
+results hold recognizable bytes before the call: each case is called twice, with different ones, and over its donated arguments.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .comparison import Near, describe_difference, first_difference
 from .validate import NATIVE, ValidationError
 
 FILLS = (0xFF, 0x2A)
-"""What memory that nobody wrote consists of in the first and in the second call."""
+"""The bytes of uninitialized memory in the first and in the second call."""
 
 
 class Native:
@@ -54,7 +54,7 @@ class Native:
         self._library = load_object(compile_object(text, target), list(self._entries.values()), effects.imports())
 
     def _callable(self) -> dict[tuple[str, bool], str]:
-        """The symbols of what can be called, by name and whether it is a kernel."""
+        """The symbols of functions and kernels, by name and whether it is a kernel."""
         launched = {op.kernel.string_value() for op in self.module.walk() if isinstance(op, LaunchOp)}
         found: dict[tuple[str, bool], str] = {}
         for op in self.module.body.block.ops:
@@ -65,10 +65,10 @@ class Native:
         return found
 
     def __call__(self, case: Case, inputs: Sequence[np.ndarray]) -> tuple[np.ndarray, ...] | None:
-        """What a case gives; None if it cannot be called.
+        """The results of a case; None if it cannot be called.
 
         Raises:
-            ValidationError: it depends on what was in memory that nobody wrote, or differs where it is written over a donated
+            ValidationError: it depends on uninitialized memory, or differs where it is written over a donated
                 argument.
         """
         entry = self._entries.get((case.name, case.is_kernel))
@@ -137,7 +137,7 @@ class Native:
 
 
 def _filled(shape: Sequence[int], dtype: np.dtype[Any], fill: int) -> np.ndarray:
-    """Memory of bytes, on a line of the cache as callers give it."""
+    """Memory of bytes, aligned to a cache line as callers align it."""
     size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     raw = np.full(size + 64, fill, np.uint8)
     start = -raw.ctypes.data % 64

@@ -1,6 +1,6 @@
 """From a source line to the code made of it, and back: `lamina-opt --why %17`, `--whence file.py:12`.
 
-Ops keep the locations of what they were made from through all passes. So what became of a line are the ops that name it, after
+Ops keep the locations of their origins through all passes. So the history of a line consists of the ops that name it, after
 each pass, the kernels that hold them at the end, and the loops around them there.
 """
 
@@ -58,11 +58,11 @@ def _has_loc(line: str) -> bool:
 
 
 def trace(module: ModuleOp, place: Place, title: str) -> str:
-    """What the passes of the pipeline make of a source line: a line a pass that changes it, then its kernels and loops.
+    """The history of a source line: a line for each pass that changes it, then its kernels and loops.
 
     Args:
         module: is brought to phase `scheduled`.
-        place: whose file may be the last part of a path; the column does not matter.
+        place: a source location, whose file may be the last part of a path; the column does not matter.
         title: the first line.
 
     Raises:
@@ -136,7 +136,7 @@ def why(module: ModuleOp, text: str, value: str) -> str:
 
 
 def whence(module: ModuleOp, spot: str) -> str:
-    """`--whence`: what becomes of `file:line`.
+    """`--whence`: the history of `file:line`.
 
     Raises:
         LaminaError: it is not written so, or nothing is from there.

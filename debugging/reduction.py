@@ -1,7 +1,7 @@
-"""Making a module that shows a fault as small as it still shows it: delta debugging over functions, results, ops and sizes.
+"""Shrinks a module that shows a fault as far as it still shows it: delta debugging over functions, results, ops and sizes.
 
 After Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input" (2002), with the replacements of IR reducers:
-what an op gives becomes an argument, one of its operands, or a constant, and the op goes.
+the result of an op becomes an argument, one of its operands, or a constant, and the op is removed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def reduced(module: ModuleOp, fails: Fails, seconds: float = SECONDS) -> ModuleO
 
     Args:
         module: fails; it is not changed.
-        fails: is asked about copies that verify.
+        fails: called with copies that verify.
         seconds: after which the best one so far is returned.
 
     Returns:
@@ -119,7 +119,7 @@ class _Reduction:
     # -- attempts
 
     def sweep(self) -> None:
-        """Leave out what nothing uses, among it arguments."""
+        """Remove unused ops and arguments."""
         self.changed(lambda ops: None)
         for k, op in enumerate(self.best.walk()):
             if isinstance(op, func.FuncOp) and op.body.blocks and any(a.first_use is None for a in op.body.block.args):
@@ -213,7 +213,7 @@ def _with_size(text: str, old: int, new: int) -> str:
 
 
 Way = Callable[[SSAValue, Operation], SSAValue | None]
-"""What stands for a result of an op that goes."""
+"""The replacements for a result of a removed op."""
 
 
 def drop_range(ops: Sequence[Operation], way: Way) -> bool | None:
@@ -338,7 +338,7 @@ def _is_called(function: func.FuncOp) -> bool:
 
 
 def remove_dead(module: ModuleOp) -> None:
-    """Leave out ops without effects whose results nobody uses."""
+    """Remove ops without effects whose results are unused."""
     changed = True
     while changed:
         changed = False

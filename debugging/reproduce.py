@@ -1,4 +1,4 @@
-"""From an error to one file of a few ops: the fault is found, the module reduced, the passes and the rule told.
+"""From an error to one file of a few ops: the fault is found, the module reduced, the passes and the rule named.
 
 `LAMINA_DEBUG=reproduce` does this for each function that Python compiles; `lamina-opt --reproduce=FILE` for its input.
 """
@@ -35,7 +35,7 @@ SECONDS = 60.0
 
 @dataclass
 class Fault:
-    """What goes wrong with a module.
+    """The fault of a module.
 
     Attributes:
         kind: `mismatch` or `internal`.
@@ -134,7 +134,7 @@ def reproduce(
     Args:
         module: at any phase of its IR; it is not changed.
         fault: if it is known already.
-        passes: what brings it to the fault; the pipeline if not given.
+        passes: the passes that show the fault; the pipeline if not given.
         seed: of generated inputs.
         path: of the file; by default one in the folder for temporary files, named by its content.
         seconds: for the reduction.
@@ -212,7 +212,7 @@ def _path(module: ModuleOp | str, path: str | Path | None) -> Path:
 
 
 def _written(found: Reproducer, seed: int, native: bool) -> str:
-    """The text of the file: how to run it again, what it says, on which machine, and the module."""
+    """The text of the file: how to run it again, its message, the machine, and the module."""
     decides = found.application
     rule = [f"rule: {decides}; stop after it: {decides.option}"] if isinstance(decides, Application) else []
     rule += [f"{decides}"] if isinstance(decides, ScheduleStep) else []

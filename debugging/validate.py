@@ -1,8 +1,8 @@
-"""Check passes by running: the reference interpreter before and after each one, on generated inputs.
+"""Checks passes by running: the reference interpreter before and after each one, on generated inputs.
 
 The first pass that changed the meaning of a function or kernel is named with an input that shows it, as simple as possible.
-Functions of functions are run by their definitions (`differences.py`), so that the passes that expand them are checked as well;
-memory that nobody wrote is filled in two ways, which no result may show; and the last step is machine code (`native.py`).
+Transformations of functions are run by their definitions (`differences.py`), so that the passes that expand them are checked as
+well; uninitialized memory is filled in two ways, which no result may show; and the last step is machine code (`native.py`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MAX_TOTAL = 150_000
 """Loop iterations of all runs of a function after one pass; further inputs are left out from that pass on."""
 
 NATIVE = "machine code"
-"""What messages call the step from the program to code that the processor runs."""
+"""The name in messages of the step from the program to machine code."""
 
 
 class ValidationError(LaminaError):
-    """A pass changed what a function computes, or left it so that it cannot be run.
+    """A pass changed the meaning of a function, or left it so that it cannot be run.
 
     Attributes:
         pass_name: of the pass that is named.
@@ -52,7 +52,7 @@ class ValidationError(LaminaError):
 
 @dataclass
 class Report:
-    """What was checked: runs compared, and functions left out with the reason."""
+    """The checks made: runs compared, and functions left out with the reason."""
 
     runs: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def validate_each(
     native: Callable[[ModuleOp], NativeRun] | None = None,
     simplify: bool = True,
 ) -> Report:
-    """Apply passes to a module, in place, comparing what its functions and kernels give before and after each.
+    """Apply passes to a module, in place, comparing the results of its functions and kernels before and after each.
 
     Args:
         passes: objects with `name` and `apply(ctx, module)`; a class attribute `numerics` says how near results must stay:
@@ -87,7 +87,7 @@ def validate_each(
             finite inputs: products with zeros are left out) or, if there is none, "reassociating" (sums in another order:
             as far as the condition of the computation lets roundings move a result).
         seed: of the generated inputs.
-        note: is told what could not be checked; standard error by default.
+        note: receives what could not be checked; standard error by default.
         seeds: how many seeds, from `seed` on.
         after: called after every pass with its name, the module and the seconds that the pass itself took.
         native: makes machine code of the module after the last pass, which is compared as if it were one more.
@@ -161,7 +161,7 @@ class _Validation:
         kept = [case for case in cases if not case.dropped]
         if reasons and not kept:
             self.skip(cases[0].subject, f"not run{when}: {reasons[0]}")
-        if any(case.sizes == "" for case in kept):  # what equal sizes show, different ones do
+        if any(case.sizes == "" for case in kept):  # different sizes show all faults that equal ones do
             for case in kept:
                 case.dropped |= case.sizes == "equal"
 
@@ -175,7 +175,7 @@ class _Validation:
         except InterpreterError:
             if not any(x.dtype.kind in "iu" for x in case.inputs):
                 raise
-            # integers may be places in arrays: 0 is within any that are not empty
+            # integers may be indices of arrays: 0 is within any that are not empty
             case.inputs = [x % 2 if x.dtype.kind in "iu" else x for x in case.inputs]
             case.expected = case.run(self.module, case.inputs, MAX_ITERATIONS)
 
@@ -245,7 +245,7 @@ class _Validation:
             run = lambda inputs: case.run(self.module, inputs, MAX_ITERATIONS)  # noqa: E731
             reference = lambda inputs: case.run(before, inputs, MAX_ITERATIONS)  # noqa: E731
             raise self._failure(name, case, numerics, reference, run)
-        case.expected = got  # each pass answers for what it changed itself
+        case.expected = got  # each pass answers for its own changes
         if case.kind == KINDS[0] and any(op.name in _MEMORY for op in self.module.walk()):
             self._compare_memory(case, name, got)
 
@@ -262,7 +262,7 @@ class _Validation:
         return got
 
     def _compare_memory(self, case: Case, name: str, got: Sequence[np.ndarray]) -> None:
-        """Run with other bytes in memory that nobody wrote, another order of parallel iterations, over donated arguments."""
+        """Run with other bytes in uninitialized memory, another order of parallel iterations, over donated arguments."""
         for attribute, value, fault in _WAYS:
 
             def make(*args: Any, attribute: str = attribute, value: Any = value) -> Interpreter:
@@ -280,7 +280,7 @@ class _Validation:
                 raise ValidationError(message, name, case.inputs, case.subject)
 
     def _compare_derived(self, case: Case, name: str, wide: ModuleOp | None) -> None:
-        """Compare with what differences gave."""
+        """Compare with the results of differences."""
         assert case.expected is not None and case.other is not None
         if wide is not None:
             found = self._differ_by_definition(case, wide)
@@ -307,7 +307,7 @@ class _Validation:
                 case.inputs,
                 case.subject,
             )
-        # from here on by what it gives itself
+        # from here on by its own results
         case.expected, case.other = (got, other) if wide is not None else (None, None)
 
     def _compare_native(self, native: Callable[[ModuleOp], NativeRun]) -> None:
@@ -374,7 +374,7 @@ class _Validation:
 
         inputs = simplified(case.inputs, fails) if self.simplify else case.inputs
         expected, got, near, k = compared(inputs)
-        if k is None:  # it differed from the results before, which a run of its own does not give
+        if k is None:  # it differed from the results before, which its own run does not reproduce
             inputs = case.inputs
             expected, got, near, k = compared(inputs)
         shown = "; ".join(f"{x.dtype}{list(x.shape)} {brief(x)}" for x in inputs)
@@ -394,7 +394,7 @@ _WAYS: tuple[tuple[str, Any, str], ...] = (
     ("backwards", False, "it depends on the order of parallel iterations"),
     ("over_donated", True, "a result over a donated argument is wrong"),
 )
-"""Other ways to run the same program: an attribute of the interpreter, its value, and what is wrong if results differ."""
+"""Other ways to run the same program: an attribute of the interpreter, its value, and the fault if results differ."""
 
 
 def simplified(

@@ -1,4 +1,4 @@
-"""Assembly with line tables, taken to pieces: the instructions of each function and the source line of each one."""
+"""Assembly with line tables, parsed: the instructions of each function and the source line of each one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph of a function as a picture: ops, and around those that one kernel computes a frame."""
+"""The graph of a function as a picture: ops, with a frame around those of one kernel."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Node:
 
 @dataclass
 class Drawing:
-    """The graph of one function. A group of nodes is what one kernel computes; `kernels` has their names, once known."""
+    """The graph of one function. A group of nodes is one kernel; `kernels` has their names, once known."""
 
     function: str
     nodes: list[Node] = field(default_factory=list)
@@ -165,7 +165,7 @@ def _add(found: Drawing, op: Operation, maker: dict[SSAValue, int]) -> None:
     detail = short_type(op.results[0]) if op.results else ""
     found.nodes.append(Node(name, detail, _text(op), kind, len(found.fused) - 1))
     used = {operand: None for operand in op.operands}
-    for region in op.regions:  # what the bodies of loops and branches take from around them
+    for region in op.regions:  # values that the bodies of loops and branches capture
         for inner in region.walk():
             used.update((operand, None) for operand in inner.operands if operand in maker)
     for operand in used:

@@ -33,7 +33,7 @@ class Lifetime:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The memory of one host function; `steps` names what runs at each point of time."""
+    """The memory of one host function; `steps` names the launch at each point of time."""
 
     function: str
     arena_bytes: int

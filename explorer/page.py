@@ -47,17 +47,17 @@ def explore(
     sources: Mapping[str, str] | None = None,
     measure: bool = True,
 ) -> Page:
-    """Compile a module and show what happened on one page.
+    """Compile a module and show its compilation on one page.
 
     Args:
         module: a module at any phase before `llvmir`; it is changed as by a compilation.
         path: where to write the page; None: nowhere.
-        name: what the page calls the module.
+        name: the name of the module on the page.
         sources: texts of source files that cannot be read from disk, by name.
         measure: whether the roofline of this machine is measured (about 0.2 s); without it there is none.
 
     Returns:
-        The page, an HTML text that needs no other file and no network. It also shows what was reached before an error.
+        The page, an HTML text that needs no other file and no network. It also shows the steps before an error.
 
     Raises:
         OSError: the file cannot be written.

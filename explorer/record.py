@@ -1,4 +1,4 @@
-"""Running the pipeline on a module while keeping what each step leaves behind."""
+"""Runs the pipeline on a module and records the result of each step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .memory import Timeline, timelines
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A step of the pipeline: what it is for, how long it took, the module after it."""
+    """A step of the pipeline: its purpose, how long it took, the module after it."""
 
     name: str
     phase: str
@@ -88,14 +88,14 @@ class Recording:
 
 
 def record(module: ModuleOp, name: str = "module", sources: Mapping[str, str] | None = None) -> Recording:
-    """Compile a module to assembly and keep what is seen on the way. The module is changed as by `pipeline.run_to`.
+    """Compile a module to assembly and record the steps. The module is changed as by `pipeline.run_to`.
 
     Args:
         module: a module at any phase before `llvmir`.
-        name: what the page calls it.
+        name: its name on the page.
         sources: texts of source files by name, for those that cannot be read from disk.
 
-    An error ends the recording and stands in `failure`; what was seen before it is kept. The cost is that of a cold compile and
+    An error ends the recording and stands in `failure`; the steps before it are kept. The cost is that of a cold compile and
     of printing the module after each step that changes it.
     """
     found = Recording(name, "", f"{module!s}\n")

@@ -1,4 +1,4 @@
-"""A roofline: what the arithmetic and the memory of the machine allow, and where each kernel stands.
+"""A roofline: the limits by the arithmetic and the memory of the machine, and where each kernel stands.
 
 S. Williams, A. Waterman, D. Patterson, "Roofline: An Insightful Visual Performance Model", 2009. Both limits are those of one
 core, measured by `codegen/machine`; flops and bytes are counted, not measured.
@@ -41,7 +41,7 @@ class Machine:
 
 
 def limit_of(point: Point, machine: Machine) -> tuple[str, float]:
-    """What bounds a kernel, and the seconds that it takes at least when its data come from memory.
+    """The limit of a kernel, and the least seconds that it takes when its data come from memory.
 
     >>> limit_of(Point("dot", 1e9, 1_000_000), Machine(1e11, 1e10))
     ('arithmetic', 0.01)

@@ -1,4 +1,4 @@
-"""What the command line tools share: arguments that fail in one line, and reading input."""
+"""Shared by the command line tools: arguments whose errors are one line, and reading input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         others: list[tuple[str, str | None]] = []
         found = super().parse_args(self._spelled_out(sys.argv[1:] if args is None else list(args), others), namespace)
-        for given, value in others:  # after the options that load what they name
+        for given, value in others:  # after the options that load the modules they name
             if not self.other_option(given.lstrip("-"), value):
                 self._unknown(given)
         return found
@@ -96,7 +96,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
 
 def truth(text: str) -> bool | None:
-    """What a text says of a flag, in the words of LLVM's options; None if it is none of them."""
+    """The value of a flag, in the words of LLVM's options; None if it is none of them."""
     return {"true": True, "1": True, "": True, "false": False, "0": False}.get(text.lower())
 
 

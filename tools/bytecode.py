@@ -14,7 +14,7 @@ from ..errors import LaminaError
 from .arguments import UsageError
 
 MAGIC = b"ML\xefR"
-"""What bytecode begins with."""
+"""The magic bytes of bytecode."""
 
 _GENERIC = ("--allow-unregistered-dialect", "--mlir-print-op-generic", "--mlir-print-debuginfo", "--mlir-print-local-scope")
 

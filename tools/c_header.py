@@ -1,4 +1,4 @@
-"""The header of C and C++ for an object: prototypes with what each pointer is to, error codes, and element types."""
+"""The header of C and C++ for an object: prototypes with the meaning of each pointer, error codes, and element types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def header(
 
     Args:
         stem: of its file name, for the guard.
-        source: what the object was made of, for the first line.
+        source: the source of the object, for the first line.
         weights_file: the name of the file of weights, if they are in one.
         finds_openmp: whether a program that includes it and is compiled with `-fopenmp` is linked with the runtime.
     """
@@ -147,7 +147,7 @@ def _described(export: Export, param: Param, writes: bool, *, is_result: bool) -
 
 
 def _bounds(export: Export) -> list[str]:
-    """What sizes must be beyond not being negative, each with its name first."""
+    """The constraints on sizes beyond not being negative, each with its name first."""
     from ..runtime.signature import is_symbol
 
     found = []

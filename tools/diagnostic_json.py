@@ -10,11 +10,11 @@ from typing import Any
 from ..diagnostics import Diagnostic, Place
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[%@^!#]?[\w$.-]+|\S')
-"""What a message underlines: a string, a name with its mark, a word, or one character."""
+"""The tokens that a message underlines: a string, a name with its sigil, a word, or one character."""
 
 
 def end_of(place: Place, text: str | None) -> Place:
-    """Where the token at a place ends; the next column where the text is not known."""
+    """Where the token at a position ends; the next column where the text is not known."""
     lines = [] if text is None else text.split("\n")
     line = lines[place.line - 1] if 1 <= place.line <= len(lines) else ""
     found = _TOKEN.match(line, place.column - 1)
@@ -22,9 +22,9 @@ def end_of(place: Place, text: str | None) -> Place:
 
 
 def as_object(diagnostic: Diagnostic, sources: Mapping[str, str]) -> dict[str, Any]:
-    """A diagnostic as what JSON has: `severity`, `message`, `file`, `line`, `column`, `end`, `notes`, `suggestion`.
+    """A diagnostic as a JSON object: `severity`, `message`, `file`, `line`, `column`, `end`, `notes`, `suggestion`.
 
-    Lines and columns count from 1, `end` is behind the last character; places are null where a message is about no text.
+    Lines and columns count from 1, `end` is behind the last character; positions are null where a message is about no text.
     """
     place = diagnostic.location
     end = None if place is None else end_of(place, sources.get(place.file))

@@ -3,8 +3,8 @@
     // expected-error@+1 {{operand shapes differ}}
     %2 = graph.add %0, %1 : tensor<2xf32>
 
-`@+N`, `@-N`, `@above` and `@below` count lines from the comment; `@unknown` is for messages without a place. The text in braces
-must be part of the message; in `expected-error-re` the parts in further braces are regular expressions.
+`@+N`, `@-N`, `@above` and `@below` count lines from the comment; `@unknown` is for messages without a location. The text in
+braces must be part of the message; in `expected-error-re` the parts in further braces are regular expressions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _regex(text: str, has_patterns: bool) -> str:
 
 
 def mismatches(text: str, name: str, found: Sequence[Diagnostic], *, only_expected: bool = False) -> list[Diagnostic]:
-    """What was reported but not expected, and what was expected but not reported; or, with `only_expected`, the latter."""
+    """Unexpected messages, and expected ones that are missing; or, with `only_expected`, the latter."""
     open_ = list(expectations(text, name))
     wrong: list[Diagnostic] = []
     for diagnostic in [one for top in found for one in (top, *top.notes)]:

@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>[(){}\[\]<>=,:\n])"
 )
 _SHORT_OPS = ("return", "module", "func", "call", "br", "cond_br", "yield")
-"""Ops that are written without their dialect in places."""
+"""Ops that may be written without their dialect."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Names:
         return token if offset <= token.end and token.kind not in ("mark", "string", "arrow", "number") else None
 
     def definition(self, token: Token | None) -> Token | None:
-        """What defines the value or the symbol that a token names."""
+        """The definition of the value or the symbol that a token names."""
         if token is None:
             return None
         if token.kind == "symbol":
@@ -107,7 +107,7 @@ class Names:
         return self._scopes[max(k, 0)] if self._scopes else Scope(None, {}, len(self.text))
 
     def uses(self, definition: Token) -> list[Token]:
-        """All tokens that name what a token defines, itself first."""
+        """All uses of the name that a token defines, itself first."""
         return [
             t
             for t in self.tokens
@@ -155,7 +155,7 @@ class Names:
                 scope = inner
 
     def _goes_on(self, newline: int) -> bool:
-        """Whether a statement goes on in the line behind a newline: by what stands before it, or what comes then."""
+        """Whether a statement continues in the line behind a newline, by the tokens around it."""
         before = self.tokens[newline - 1].text if newline else "\n"
         k = newline + 1
         while k < len(self.tokens) and self.tokens[k].text == "\n":

@@ -99,7 +99,7 @@ class KernelRun:
         return run
 
     def _check(self, status: int) -> Operation:
-        """The check that gives a status, else the kernel."""
+        """The check that returns a status, else the kernel."""
         from ..dialects.loop.memory import CheckOp
 
         checks = [op for op in self.kernel.walk() if isinstance(op, CheckOp) and op.status.value.data == status]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..exported_objects import Exported
 
 _LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
-"""What `--multi-isa` compiles for, the best first."""
+"""The targets of `--multi-isa`, the best first."""
 _SUFFIXES = (".o", ".a", ".so", ".s", ".ll")
 
 
@@ -104,7 +104,7 @@ def arguments() -> ArgumentParser:
 
 
 def _contents(exported: Exported, output: Path, requires_openmp: bool) -> bytes:
-    """What the output file holds."""
+    """The contents of the output file."""
     from ..codegen.exports.archive import archive
     from ..codegen.exports.linking import shared_object
     from ..codegen.exports.metadata import sealed
@@ -143,7 +143,7 @@ def _write_all(files: dict[str, bytes]) -> None:
             if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
                 path.write_bytes(data)
                 continue
-            path = path.resolve()  # a link goes on to name what it names
+            path = path.resolve()  # a link keeps its target
             beside = path.with_name(f".{path.name}.{os.getpid()}")
             written[name] = beside
             beside.write_bytes(data)

@@ -159,7 +159,7 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
         is_open = is_open or DYNAMIC in sizes
         inputs.append(fit(value, name, dtype, [size if isinstance(size, int) and size != DYNAMIC else None for size in sizes]))
     if any(map(has_symbols, parameters)):
-        bind_symbols(parameters, [x.shape for x in inputs])  # which says what does not fit
+        bind_symbols(parameters, [x.shape for x in inputs])  # which reports the argument that does not fit
     if is_open:
         specialize(module, ctx, entry, inputs)
     return inputs

@@ -17,7 +17,7 @@ from .arguments import ArgumentParser, UsageError
 from .reading import guarded
 
 SECONDS = 10.0
-"""Spent on measuring; compiling what is measured takes some more."""
+"""Seconds of measuring; compiling the candidates takes some more."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -79,7 +79,7 @@ def _measure(seconds: float) -> int:
 
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[str], None]]:
-    """What to call with the name of each of so many steps; a bar on a terminal, else a line for each."""
+    """A function to call with the name of each of so many steps; a bar on a terminal, else a line for each."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

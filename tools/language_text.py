@@ -1,4 +1,5 @@
-"""What an editor asks about the text of a module, with no protocol in it: errors, definitions, pages of ops, completions.
+"""The answers of the language server about a module's text, without the protocol: errors, definitions, pages of ops,
+completions.
 
 Lines and columns count from 0 here, as in the language server protocol.
 """
@@ -87,7 +88,7 @@ class Document:
         return None if token is None else self._span(token)
 
     def references(self, line: int, column: int) -> list[Span]:
-        """All that names what the name at a position does, its definition first."""
+        """All uses of the name at a position, its definition first."""
         token = self.names.definition(self._token(line, column))
         return [] if token is None else [self._span(one) for one in self.names.uses(token)]
 
@@ -104,7 +105,7 @@ class Document:
         return Span(line, token.start - self._starts[line], token.end - self._starts[line])
 
     def hover(self, line: int, column: int) -> str | None:
-        """What is known of the name at a position, as Markdown: the type of a value, the page of an op."""
+        """The description of the name at a position, as Markdown: the type of a value, the page of an op."""
         found = self.name_at(line, column)
         if found is None:
             return None
@@ -133,7 +134,7 @@ class Document:
         return None
 
     def completions(self, line: int, column: int) -> list[Completion]:
-        """What may be written at a position: passes in RUN lines, ops, words and attributes of the op of the line."""
+        """The completions at a position: passes in RUN lines, ops, words and attributes of the op of the line."""
         before = self.lines[line][:column] if line < len(self.lines) else ""
         if (found := _PASS.search(before)) is not None:
             from ..passes import all_names, infos

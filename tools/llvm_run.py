@@ -1,7 +1,8 @@
-"""LLVM IR in lamina-run: text of `lamina-compile`, which says what its functions take, and any other text, which does not.
+"""LLVM IR in lamina-run: text of `lamina-compile`, which has the signatures of its functions, and any other text, which has
+not.
 
-What runs in this process could call any function of it. So text names only functions that compiled code calls itself, unless
-its user trusts it. That is no wall: code which is run can write anywhere.
+Code in this process could call any of its functions. So text may name only functions that compiled code calls itself, unless
+its user trusts it. This is not a security boundary: running code can write anywhere.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ ALLOWED = frozenset([*(f"{name}{end}" for name in _MATH for end in ("", "f")), *
 """Functions that text may call: those of the C library that compute or give memory, and helpers of compilers."""
 
 _ASSEMBLY = frozenset({"cpuid", "xgetbv"})
-"""Inline assembly that text may have: instructions that ask the processor what it is."""
+"""Inline assembly that text may have: instructions that identify the processor."""
 _METADATA = re.compile(r'^@[\w.$-]+_lamina_metadata = constant \[\d+ x i8\] c"([^"\n]*)", align 16$', re.MULTILINE)
 
 
@@ -45,7 +46,7 @@ def of_llvm(
         trust: whether the text may call any function of the process.
 
     Raises:
-        CompileError: the text is not valid, is for another machine, or names what it may not.
+        CompileError: the text is not valid, is for another machine, or names a forbidden function.
     """
     from ..codegen.compile import compile_object
     from ..codegen.standalone import with_runtime
@@ -137,7 +138,7 @@ def _in_a_tuple(compiled: Callable[..., Any]) -> Callable[..., Arrays]:
 
 
 def _description(text: str) -> dict[str, Any] | None:
-    """What text of `lamina-compile` says of itself; None if it is other text."""
+    """The metadata of text of `lamina-compile`; None if it is other text."""
     from ..runtime.shared_object import DIGEST_BYTES, MAGIC
 
     found = _METADATA.search(text)
@@ -165,7 +166,7 @@ def _check_target(text: str) -> None:
     if (found := _TRIPLE.search(text)) is not None and architecture_of(found[1]) != here.architecture:
         raise CompileError(f"the text is for {architecture_of(found[1])}, this machine is {here.architecture}")
     if "@lamina.chosen" in text:
-        return  # which asks the processor itself
+        return  # which detects the processor itself
     for cpu in dict.fromkeys(_CPU.findall(text)):
         target = TARGETS.get(cpu)
         if target is not None and (reason := why_not_here(target)) is not None:

@@ -1,7 +1,7 @@
-"""The measurements of `lamina-tune --machine`: each refines a target, and notes what it saw.
+"""The measurements of `lamina-tune --machine`: each refines a target, and notes its results.
 
-What a choice is about is measured as it will be used: tiles and vector widths in products and functions that our own pipeline
-compiles for each candidate. Costs of instructions are chains of them (`codegen/machine/`). What was detected stays unless
+Each choice is measured as it will be used: tiles and vector widths in products and functions that our own pipeline
+compiles for each candidate. Costs of instructions are chains of them (`codegen/machine/`). Detected values stay unless
 another choice wins by a margin, twice (`codegen/machine/race.py`), or a number is off by more than noise.
 """
 
@@ -39,10 +39,10 @@ _WORTH_WAKING = (1 << 13, 1 << 20)
 
 @dataclass
 class Machine:
-    """What is known so far.
+    """The measurements so far.
 
     Attributes:
-        target: the detected machine, refined by what was measured.
+        target: the detected machine, refined by measurements.
         seconds: how long each of the measurements may take, about.
         notes: lines for people.
     """
@@ -149,7 +149,7 @@ def _function(target: Target, dtype: type = np.float32, *, with_exp: bool = True
 
 
 def measure_costs(machine: Machine) -> None:
-    """What a division, a root and an exponential of vectors take, in multiply-adds."""
+    """The costs of a division, a root and an exponential of vectors, in multiply-adds."""
     target, each = machine.target, machine.seconds / 12
     unit = machine.fma_seconds
     costs: dict[str, list[int]] = {"div": [], "sqrt": [], "exp": []}
@@ -210,7 +210,7 @@ def _kib(size: int) -> str:
 
 
 def measure_stores(machine: Machine) -> None:
-    """From which size on results go past the caches.
+    """From which size on results use non-temporal stores.
 
     Not below the usual size: who reads such a result next finds it in a cache, which a copy alone does not see.
     """
@@ -278,7 +278,7 @@ MEASUREMENTS: dict[str, tuple[float, Callable[[Machine], None]]] = {
     "stores past the caches": (0.1, measure_stores),
     "threads": (0.1, measure_threads),
 }
-"""By what they are about: which part of the time they get."""
+"""The measurements by subject: their share of the time."""
 
 
 def measure(detected: Target, seconds: float, each: Callable[[str], None] = lambda name: None) -> tuple[Target, str]:
@@ -286,7 +286,7 @@ def measure(detected: Target, seconds: float, each: Callable[[str], None] = lamb
 
     Args:
         detected: the machine as found without measuring.
-        seconds: how long to measure, about; compiling what is measured comes on top.
+        seconds: how long to measure, about; compiling the candidates comes on top.
         each: called with the name of each measurement before it begins.
     """
     machine = Machine(detected, seconds)

@@ -44,7 +44,7 @@ def parse(ctx: Context, name: str, text: str) -> ModuleOp:
 
 
 def guarded(tool: str, run: Callable[[Sequence[str] | None], int], args: Sequence[str] | None) -> int:
-    """Run a tool: exit status 1 and a diagnostic for what is wrong with its input, 2 for what is wrong with the command."""
+    """Run a tool: exit status 1 and a diagnostic for a fault of its input, 2 for a fault of the command."""
     try:
         return run(args)
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""What passes, ops and dialects say of themselves, as text: for `lamina-opt --help-pass` and its kin, and for pages of docs."""
+"""The documentation of passes, ops and dialects as text: for `lamina-opt --help-pass` and its kin, and for pages of docs."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def _with_default(option: Option) -> str:
 
 
 def _summary(cls: type) -> str:
-    own = vars(cls).get("__doc__")  # not what a base says
+    own = vars(cls).get("__doc__")  # not that of a base
     return inspect.cleandoc(own).partition("\n")[0] if own else ""
 
 
 def options_of(cls: type[ModulePass]) -> list[Option]:
-    """The options of a pass, with what the docstrings of its class, or of the fields, say of each."""
+    """The options of a pass, with the docstrings of its class or fields."""
     found: list[Option] = []
     said = _said_of_fields(cls)
     for field in dataclasses.fields(cls):
@@ -117,7 +117,7 @@ def _said_of_fields(cls: type) -> Mapping[str, str]:
 
 
 def statistics_of(cls: type[ModulePass]) -> Mapping[str, str]:
-    """What a pass counts: names, each with what it is the number of."""
+    """The statistics of a pass: names, each with its meaning."""
     return getattr(cls, "statistics", {})
 
 
@@ -149,7 +149,7 @@ def pass_page(name: str) -> str:
 
 
 def op_page(name: str, ctx: Context) -> str:
-    """All about an op: what its class says, its syntax, operands, results, properties, regions and traits.
+    """The page of an op: its docstring, syntax, operands, results, properties, regions and traits.
 
     Raises:
         UsageError: there is none of that name.

@@ -1,4 +1,4 @@
-"""`--compile-to`: the pipeline to a phase, each step of which the driver hears about as of the passes before it."""
+"""`--compile-to`: the pipeline to a phase, whose steps the driver observes like passes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The driver of lamina-opt: read inputs, parse, verify, run passes, print; the groups of options do the rest through hooks.
 
-What knows IR is imported when there is IR to read: xDSL takes most of the time of a short run, and `--version` needs none.
+Modules that need IR are imported when there is IR to read: xDSL takes most of the time of a short run, and `--version` needs
+none.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Driver:
     """One run of the tool.
 
     Attributes:
-        options: what was parsed.
+        options: the parsed command line.
         ctx: the dialects.
         pipeline: the passes, before the phases of `--compile-to`.
         text: the input that is being worked on.
@@ -89,7 +90,7 @@ class Driver:
         self.unwrapped = False
 
     def run(self) -> int:
-        """Do what the options say; the exit status."""
+        """Execute the options; the exit status."""
         for group in self.groups:
             status = group.answer(self.options)
             if status is not None:
@@ -262,7 +263,7 @@ class Driver:
 
 
 class Step:
-    """An element of the pipeline, as what runs steps in a way of its own takes it."""
+    """An element of the pipeline, in the form for groups that run steps themselves."""
 
     def __init__(self, element: Any, driver: Driver) -> None:
         from ...pass_manager import text_of

@@ -1,4 +1,4 @@
-"""A group of options of lamina-opt: what it adds to the command line, and what it does as the driver goes along.
+"""A group of options of lamina-opt: its part of the command line, and its hooks as the driver runs.
 
 To add options, write a file here with one class that derives from `Group`, and name the file in `groups.py`.
 """
@@ -57,7 +57,7 @@ class Group:
         """A pass is about to run on an op, the module or, in a nested pipeline, an op in it."""
 
     def after(self, one: Any, op: Operation, seconds: float, driver: Driver) -> None:
-        """A pass has run, and what it left verifies."""
+        """A pass has run, and its result verifies."""
 
     def failed(self, one: Any, op: Operation, error: BaseException, driver: Driver) -> None:
         """A pass raised an error, or left invalid IR."""

@@ -49,7 +49,7 @@ class IrText:
         return text + stream.getvalue() + "\n"
 
     def generic(self, module: ModuleOp) -> str:
-        """A module in generic syntax with locations, whatever the options."""
+        """A module in generic syntax with locations, for any options."""
         stream = StringIO()
         Printer(stream, print_generic_format=True, print_debuginfo=True).print_op(module)
         return stream.getvalue()
@@ -219,7 +219,7 @@ class OptPrinter(Printer):
         return ", ".join(self._id(user) for user in users) or _UNUSED
 
     def _id(self, op: Operation) -> str:
-        """What comments call an op: its results, or a number that no value has."""
+        """The name of an op in comments: its results, or a number that no value has."""
         if op.results:
             return ", ".join(self._name(result) for result in op.results)
         if op not in self._ids:

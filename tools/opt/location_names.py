@@ -13,7 +13,7 @@ class LocationNames:
 
     Attributes:
         names: by location, in the order of their numbers.
-        early: those of block arguments, and what they are made of: upstream defines them before the op, the others behind it.
+        early: those of block arguments, and their components: upstream defines them before the op, the others behind it.
     """
 
     def __init__(self, op: Operation) -> None:

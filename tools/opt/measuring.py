@@ -1,4 +1,4 @@
-"""What passes cost and did: `--mlir-timing` and `--mlir-pass-statistics`, as trees of the pipeline or as sorted lists."""
+"""Costs and statistics of passes: `--mlir-timing` and `--mlir-pass-statistics`, as trees of the pipeline or as sorted lists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RULE = "===" + "-" * 73 + "==="
 
 @dataclass
 class _Row:
-    """A line of a report: a pass or a pipeline in it, seconds, statistics by name, and what is inside."""
+    """A line of a report: a pass or a pipeline in it, seconds, statistics by name, and the nested lines."""
 
     name: str
     seconds: float = 0.0

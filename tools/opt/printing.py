@@ -25,7 +25,7 @@ UPSTREAM_NAMES = {
 
 
 def shown_name(one: Any) -> str:
-    """What reports and banners call a pass."""
+    """The name of a pass in reports and banners."""
     known = UPSTREAM_NAMES.get(one.name)
     return known or (type(one).__name__ if hasattr(type(one), "apply") else one.name)
 

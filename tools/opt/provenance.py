@@ -1,4 +1,4 @@
-"""`--why`, `--whence`: what becomes of a value or of a source line."""
+"""`--why`, `--whence`: the history of a value or of a source line."""
 
 from __future__ import annotations
 

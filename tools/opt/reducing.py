@@ -94,7 +94,8 @@ def _reduced(module: ModuleOp, command: str, seconds: float, driver: Driver) -> 
 
 
 def _gist(said: str) -> str:
-    """What of messages stays when a program gets smaller: the pass or op that they begin with, and their first words."""
+    """The part of messages that does not change when a program gets smaller: the pass or op that they begin with, and their
+    first words."""
     for line in said.splitlines():
         found = re.search(r"error: (.*)", line) or re.search(r"^(\w*(?:Error|Exception)\b.*)", line)
         if found:
