@@ -58,7 +58,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead where a page is in the site; of what is not in it the text remains."""
+    """Let links lead where a page is in the site; others keep their text only."""
     places = {page: source for source, page in ELSEWHERE.items()}
     here = places.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 

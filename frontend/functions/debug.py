@@ -48,7 +48,7 @@ def callback(function: Callable[..., Any], *args: Any, ordered: bool = False, **
     """Call a Python function for what it does, where the program runs; what it returns is dropped.
 
     Args:
-        function: gets arrays in the places of `args` and `kwargs`, which are its own.
+        function: gets its own arrays for `args` and `kwargs`.
         args, kwargs: trees of arrays and numbers; anything else in them is given as it is.
         ordered: says nothing here: calls keep their order.
 

@@ -63,7 +63,7 @@ class EagerTrace(Trace):
     def number(self, x: complex, array: Array, weak: bool = False) -> Tracer:
         """A number of the caller is an argument, so that calls with others are the same program; others are constants.
 
-        So are those of dtypes that are only stored, which arguments are not.
+        So are those of storage-only dtypes, which arguments are not.
         """
         if array.dtype not in STORED and any(x is given for given in self._numbers):
             return self._input(x, array, weak)

@@ -1,7 +1,7 @@
 """The functions that operators and methods of traced arrays, control flow and capture call: those of `lamina.numpy`.
 
 The frontend imports no library of functions. It has one object, `arrays`, whose attributes are the functions of the library in
-`PROVIDER`, which is imported when the first of them is asked for: programs of graph ops alone never load it.
+`PROVIDER`, which is imported when the first of them is requested: programs of graph ops alone never load it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ArrayFunctions(Protocol):
 
 
 class _Provided:
-    """The provider's functions, kept as attributes once they were asked for."""
+    """The provider's functions, kept as attributes once they were requested."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__all__":

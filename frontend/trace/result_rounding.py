@@ -29,7 +29,7 @@ def finished(out: Any, promotes: bool | None, args: tuple[Any, ...], kwargs: Map
 
 
 def _stored(promotes: bool | None, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> np.dtype[Any] | None:
-    """The dtype that is only stored which results are rounded to, if there is one."""
+    """The storage-only dtype which results are rounded to, if there is one."""
     if promotes is None:
         first = token(args[0]) if args and isinstance(args[0], Tracer | np.ndarray | np.generic | Deferred) else None
         return first if isinstance(first, np.dtype) and first in STORED else None

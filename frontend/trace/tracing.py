@@ -217,7 +217,7 @@ class Trace:
         return tracer
 
     def computed(self, x: Tracer) -> Tracer:
-        """A tracer of a dtype that is only stored in the one that it is computed in; converted once."""
+        """A tracer of a storage-only dtype in the one that it is computed in; converted once."""
         known = self._by_identity.get(id(x.value))
         if known is None:
             known = self.wrap(self.builder.convert(x.value, element_type(computed(x.dtype))))
