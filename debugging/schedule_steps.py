@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.context import make_context
 from ..lowering.schedule.auto import LoopAutoPass, schedule_module
 from ..passes import run_pass
-
-if TYPE_CHECKING:
-    from .reproduce import Fault
+from .faults import Fault, find_fault
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ def faulty_step(module: ModuleOp, passes: Sequence[Any], seed: int = 0) -> Sched
     Args:
         passes: what brings the module to the fault, `loop-auto` among them.
     """
-    from .reproduce import find_fault
-
     at = next((k for k, one in enumerate(passes) if one.name == LoopAutoPass.name), None)
     if at is None:
         return None

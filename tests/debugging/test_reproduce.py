@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from lamina import pipeline
 from lamina.debugging.bisection import bisect
+from lamina.debugging.faults import find_fault
 from lamina.debugging.reduction import op_count, reduced
-from lamina.debugging.reproduce import find_fault, reproduce
+from lamina.debugging.reproduce import reproduce
 from lamina.debugging.schedule_steps import ScheduleStep, faulty_step
 from lamina.dialects.context import make_context
 from lamina.dialects.graph import rules

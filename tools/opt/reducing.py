@@ -58,7 +58,8 @@ class Reducing(Group):
         """An internal error leaves the input with its pipeline in a file."""
         if not isinstance(error, InternalError) or self.is_written:
             return
-        from ...debugging.reproduce import Fault, write_whole
+        from ...debugging.faults import Fault
+        from ...debugging.reproduce import write_whole
         from ...pass_manager import text_of
 
         self.is_written = True
@@ -105,7 +106,7 @@ def _gist(said: str) -> str:
 
 def _bisected(module: ModuleOp, passes: Sequence[Any] | None, seed: int) -> str:
     from ...debugging.bisection import bisect
-    from ...debugging.reproduce import find_fault
+    from ...debugging.faults import find_fault
 
     fault = find_fault(module, passes, seed)
     if fault is None:

@@ -44,7 +44,8 @@ class Validating(Group):
         try:
             validate_each(module, [*steps, *more], driver.ctx, options.seed, seeds=options.seeds, native=native)
         except ValidationError as error:
-            from ...debugging.reproduce import Fault, write_whole
+            from ...debugging.faults import Fault
+            from ...debugging.reproduce import write_whole
 
             fault = Fault("mismatch", error.pass_name, str(error), error.inputs)
             names = [step.name for step in (*steps, *more)]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ....dialects.facts import Cost
-from ....dialects.graph.base import GraphOp
+from ....dialects.graph.create import ConstOp
+from ....dialects.graph.shape import BroadcastOp
 from ....errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
 from ....runtime.arrays import plain
 from ....runtime.gc_pause import collecting_later
@@ -309,7 +309,7 @@ class Region:
                         raise
             changes = outputs.reading.effects.finish(outputs)
             outputs.check_views()
-            is_empty = all(isinstance(op, GraphOp) and op.facts.cost is Cost.INDEX for op in trace.block.ops)
+            is_empty = all(isinstance(op, ConstOp | BroadcastOp) for op in trace.block.ops)  # fills arrays at most
             count = len(outputs.results)
             leaves = TreeDef(tuple, count, (TreeDef(None),) * count)
             structure = flatten(((), {}))[1]
