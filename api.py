@@ -176,7 +176,7 @@ from .errors import (
     TracingError as TracingError,
 )
 
-# Functions of functions, control flow, programs: loaded when they are first asked for.
+# Functions of functions, control flow, programs: loaded when they are first used.
 if TYPE_CHECKING:
     from .frontend.run.looped import looped as looped
     from .frontend.run.retrace import each_call as each_call

@@ -55,7 +55,7 @@ def find_fault(module: ModuleOp, passes: Sequence[Any] | None = None, seed: int 
         return None  # a program that may be refused
     except LaminaError as error:
         return Fault("internal", current[0], str(error))
-    except Exception as error:
+    except Exception as error:  # whatever a pass raises is its fault
         return Fault("internal", current[0] or NATIVE, f"{type(error).__name__}: {error}".partition("\n")[0])
     return None
 

@@ -40,7 +40,7 @@ class Locations(Parser):
         self._is_wrapped = False
         """Whether the text has a module around its ops."""
         self._ahead: dict[str, int] | None = None
-        """Where locations with a name that were not met yet are defined; None before one is asked for."""
+        """Where locations with a name that were not met yet are defined; None before the first."""
         self._met_early: set[str] = set()
         self._sizes: dict[int, tuple[int, Attribute]] = {}
         """How many attributes those of aliases hold, with themselves, so that their identities stay theirs."""

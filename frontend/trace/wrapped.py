@@ -24,7 +24,7 @@ class WrappedArray:
         Raises:
             DTypeError: it has no meaning for them.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{cls.__name__} wraps arrays and has no apply_function: define it")
 
 
 def wrapped_class(values: Iterable[Any]) -> type[WrappedArray] | None:

@@ -29,10 +29,10 @@ def _means(x: Any, y: Any) -> tuple[Any, Any]:
 def agm(a: Any, b: Any, /) -> Any:
     """The arithmetic-geometric mean; of numbers of different signs NaN, 0 where one is."""
     a, b = floats(a, b)
-    zero, apart = (a == 0) | (b == 0), a * lnp.sign(b) < 0
-    x, y = (lnp.where(zero | apart, 1.0, lnp.abs(v)) for v in (a, b))
+    zero, opposite = (a == 0) | (b == 0), a * lnp.sign(b) < 0
+    x, y = (lnp.where(zero | opposite, 1.0, lnp.abs(v)) for v in (a, b))
     y = _means(x, y)[0] * lnp.sign(a)
-    return lnp.where(apart, math.nan, lnp.where(zero, 0.0, y))
+    return lnp.where(opposite, math.nan, lnp.where(zero, 0.0, y))
 
 
 def _first_kind(p: Any) -> Any:
