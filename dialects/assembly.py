@@ -12,18 +12,18 @@ from xdsl.printer import Printer
 
 
 def pairs_attribute(pairs: Iterable[tuple[int, int]]) -> DenseArrayBase[IntegerType]:
-    """Pairs of numbers as one property: `array<i64: 1, 0, 2, 0>`."""
+    """The property that holds pairs of numbers: `array<i64: 1, 0, 2, 0>`."""
     return DenseArrayBase.from_list(i64, [number for pair in pairs for number in pair])
 
 
 def pairs_of(attribute: DenseArrayBase[IntegerType] | None) -> tuple[tuple[int, int], ...]:
-    """The pairs of a property that `pairs_attribute` made; a number at the end that has no partner is left out."""
+    """The pairs in a property that `pairs_attribute` made; a last number without a partner is left out."""
     numbers = () if attribute is None else attribute.get_values()
     return tuple(zip(numbers[::2], numbers[1::2], strict=False))
 
 
 def print_over(printer: Printer, result: SSAValue, operand: SSAValue) -> None:
-    """`%y over %x`: the one may be the memory of the other."""
+    """`%y over %x`: `%y` may share the memory of `%x`."""
     printer.print_ssa_value(result)
     printer.print_string(" over ")
     printer.print_ssa_value(operand)
@@ -54,7 +54,7 @@ def parse_type_list(parser: Parser) -> list[Attribute]:
 
 
 def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """The types of values: one as it is, any other number in parentheses."""
+    """The types of values: a single type is bare, any other number stands in parentheses."""
     if len(values) == 1:
         printer.print_attribute(values[0].type)
     else:
@@ -68,6 +68,6 @@ def parse_types(parser: Parser) -> list[Attribute]:
 
 
 def counted_call(callee: str, trips: int, reverse: bool) -> dict[str, Attribute]:
-    """The properties of an op that calls a function so often (-1: as a value says), with `reverse` the last time first."""
+    """The properties of an op that calls a function `count` times (-1: an operand gives it); `reverse` runs backwards."""
     properties: dict[str, Attribute] = {"callee": SymbolRefAttr(callee), "trips": IntegerAttr(trips, i64)}
     return {**properties, "reverse": UnitAttr()} if reverse else properties

@@ -1,4 +1,4 @@
-"""The context every entry point parses and rewrites in: dialects of xDSL, ours and extensions, each loaded when first met."""
+"""The context in which every entry point parses and rewrites: dialects of xDSL, ours and extensions, loaded on first use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _ours(folder: str, name: str) -> Callable[[], Dialect]:
 
 
 def make_context(*, allow_unregistered: bool = False) -> Context:
-    """A context that knows every dialect; none is imported before it is met.
+    """A context that knows every dialect; a dialect is imported on first use.
 
     Args:
         allow_unregistered: accept ops, attributes and types of unknown dialects in generic syntax.

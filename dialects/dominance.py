@@ -136,14 +136,14 @@ class _Checker:
 
 
 def _own_error(op: Operation, verified: Verified) -> InvalidIR | None:
-    """What the op itself says, its regions aside."""
+    """The errors of the op itself, without those in its regions."""
     rule = rule_of(op.name)
     try:
         complaint = next(rule(op), None) if rule is not None and op.name in WORDED else None
         if complaint is None:
             verified.verify(op)
             complaint = next(rule(op), None) if rule is not None else None
-    except Exception as error:  # verifiers of foreign dialects raise whatever comes
+    except Exception as error:  # verifiers of foreign dialects raise exceptions of any class
         if is_interruption(error):
             raise
         text = str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,4 +1,4 @@
-"""The element types: a row of `TABLE` is all that the compiler and the runtime know of one.
+"""The element types: the compiler and the runtime know of one only what its row in `TABLE` says.
 
 A row names the type in MLIR, NumPy, LLVM and C. The rest follows from its kind and its size: arithmetic
 (`dialects/scalar.py`), promotion, which is NumPy's own (`frontend/trace/promotion.py`), and how a call passes a scalar
@@ -56,7 +56,7 @@ class ElementType:
         kind: what its values are.
         llvm: LLVM's type of a value.
         c: the type in C headers.
-        computed_in: of a type that is for storage alone, the one in which arithmetic is done.
+        computed_in: for a storage-only type, the type in which its arithmetic is done.
     """
 
     type: Attribute
@@ -78,7 +78,7 @@ class ElementType:
 
     @property
     def is_stored(self) -> bool:
-        """Whether it is for storage alone."""
+        """Whether the type is storage-only: arithmetic is done in `computed_in`."""
         return self.computed_in is not None
 
     @property
@@ -98,7 +98,7 @@ def _unsigned(width: int) -> ElementType:
 
 
 def _narrow_float(type: Attribute, dtype: str) -> ElementType:
-    """A float of 8 bits, kept as its bits."""
+    """A float of 8 bits; LLVM IR holds its bits as an integer."""
     return ElementType(type, dtype, Kind.FLOAT, "i8", "uint8_t", f32)
 
 
@@ -148,11 +148,11 @@ TABLE = (
 )
 
 STORED = tuple(row.type for row in TABLE if row.is_stored)
-"""Element types that are only stored: arithmetic is done in another one (`computed_in`)."""
+"""The storage-only element types: arithmetic is done in another one (`computed_in`)."""
 COMPLEX = tuple(row.type for row in TABLE if row.kind is Kind.COMPLEX)
-"""Complex element types: of the graph level alone, below it are their parts (`transforms/graph_split_complex.py`)."""
+"""The complex element types. Only the graph level has them; below it are their parts (`transforms/graph_split_complex.py`)."""
 FLOATS = tuple(row.type for row in TABLE if row.kind is Kind.FLOAT)
-"""Element types of floats, those that are only stored included."""
+"""The element types of floats, including the storage-only ones."""
 SUPPORTED = tuple(row.type for row in TABLE if not row.is_stored and row.kind is not Kind.COMPLEX)
 """Element types that ops of the graph dialect compute with, and so do loops."""
 
@@ -202,7 +202,7 @@ def element_type(dtype: np.typing.DTypeLike) -> Attribute:
 
 
 def computed_in(type: Attribute) -> Attribute:
-    """The element type in which arithmetic is done on values of one: itself, but for those that are only stored."""
+    """The element type in which arithmetic on values of a type is done: the type itself unless it is storage-only."""
     row = _BY_TYPE.get(type)
     return type if row is None else row.computed_in or type
 

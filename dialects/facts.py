@@ -1,7 +1,7 @@
-"""What passes know of an op beside its type rule and its loops: one frozen record, declared in the op's class.
+"""The facts that passes read of an op beside its type rule and its loops: one frozen record, declared in the op's class.
 
-A pass asks `op.facts`, so no list of op names stands in a pass, and an op that is added is known to all of them. A default is
-what is safe to believe of an op that says nothing: it is expensive, it rounds, and it has no property that a rewrite could use.
+A pass asks `op.facts`, so no list of op names stands in a pass, and an op that is added is known to all of them. The
+defaults are safe for an op that declares nothing: it is expensive, it rounds, and it has no property that a rewrite could use.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ Parts = tuple[SSAValue, SSAValue]
 
 
 class Cost(IntEnum):
-    """What it takes to compute an element of a result once more, in ascending order."""
+    """The cost of computing an element of a result again, in ascending order."""
 
     INDEX = 0
     """Index arithmetic alone: the element is an operand's, or a constant."""
     LOAD = 1
-    """About as long as a load of the element would take: a sum, a comparison, a choice."""
+    """About as much as a load of the element: a sum, a comparison, a select."""
     SHORT = 2
-    """An instruction or two, slower than a load: a quotient, a square root."""
+    """An instruction or two that are slower than a load: a quotient, a square root."""
     LONG = 3
     """A polynomial, a sum, or loops."""
 
 
 class Rounding(Enum):
-    """Where the roundings of floats are in an op's error, for the check of what a pass may change."""
+    """The kind of rounding error of an op, which bounds how far a pass may change its results."""
 
     NONE = "none"
     """Nothing is rounded: each float of a result is an operand's, its negation, or an integer that the type holds."""
@@ -58,7 +58,7 @@ class OpFacts:
     """What passes know of the ops of one class.
 
     Attributes:
-        cost: to compute one element of a result once more.
+        cost: of computing one element of a result again.
         rounding: the error of the op; `GraphOp.rounding` says it of one op, where it depends on a property.
         stores: element types that the op takes beside those that are computed with.
         on_parts: what the op is on complex numbers, given as real and imaginary parts: "each" does to both parts what it does
@@ -66,7 +66,7 @@ class OpFacts:
             of its own, or refuses the op.
         view: whether the result is the operand's buffer under another type, so that no kernel runs.
         numpy_view: whether NumPy's function of this meaning gives a view of the operand, not a new array.
-        overwrites: the operand whose contents the result's buffer has before the op's nest changes them there.
+        overwrites: the operand whose contents are copied to the result's buffer, which the op's nest then updates in place.
         writes_once: whether the op's nest writes each element of its one result once, with `b.write`, and reads none:
             elementwise ops that follow are then computed where it writes.
         covers_operands: whether the loops of its equation run over all of every dim that they read: sizes follow from its maps.
@@ -99,7 +99,7 @@ class OpFacts:
     symbol: str = ""
 
     def but(self, **changes: Any) -> OpFacts:
-        """The same facts with changes: what a class says beside its family."""
+        """The same facts with changes, for a class that differs from its family."""
         return replace(self, **changes)
 
 
@@ -111,9 +111,9 @@ def elementwise(cost: Cost, rounding: Rounding = Rounding.RESULT, **more: Any) -
 
 
 def rounding_by(kind: str) -> Rounding:
-    """The error of what combines elements by a monoid, or sets them: some only pick one of their operands."""
+    """The rounding of an op that combines elements by a monoid or sets them: some kinds only select an operand."""
     return Rounding.NONE if kind in ("max", "min", "and", "or", "set") else Rounding.OPERANDS
 
 
 FACTORIZATION = OpFacts(rounding=Rounding.NORM, stores=COMPLEX, slow_to_compile=True)
-"""Of factorizations of matrices, and of what is made of them."""
+"""The facts of factorizations of matrices and of the ops built from them."""

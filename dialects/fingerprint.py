@@ -1,4 +1,4 @@
-"""What tells modules apart, as text that is made several times as fast as the module is printed: for keys of caches."""
+"""Fingerprints of modules for cache keys: text that identifies a module, built several times as fast as its IR is printed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Inte
 from xdsl.ir import Attribute, Block, Operation, SSAValue, TypeAttribute
 
 _END = "\0"
-"""Ends every part; no name has it, and printed attributes have it escaped."""
+"""The character that ends every part; names do not contain it, and printed attributes escape it."""
 
 _type_text = lru_cache(maxsize=4096)(str)
 
@@ -27,7 +27,7 @@ def fingerprint(root: Operation) -> str:
 
 
 class _Writer:
-    """Collects the parts. Numbers of what follows stand before it, so that parts mean the same wherever they are."""
+    """Collects the parts. Each list is preceded by its length, so that the concatenation is unambiguous."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -43,7 +43,7 @@ class _Writer:
         parts.append(f"{op.name} {counts}")
         for block in successors:
             parts.append(f"{self.blocks.setdefault(id(block), len(self.blocks))}")
-        for operand in operands:  # a value of a block that comes later gets its number here
+        for operand in operands:  # a value defined in a later block gets its number at this first use
             parts.append(f"{numbers.setdefault(id(operand), len(numbers))}")
         for result in results:
             self._value(result)
@@ -78,7 +78,7 @@ class _Writer:
 
 @cache
 def _writer(kind: type[Attribute]) -> Callable[[Any], str]:
-    """What makes the text of attributes of a class: printing takes 50 us, so the usual ones are written here."""
+    """The function that writes attributes of a class as text. Printing takes 50 us, so the usual classes have one here."""
     # classes are compared as they are: to ask an abstract class whether it has a subclass takes half a millisecond
     if TypeAttribute in kind.__mro__:
         return _type_text  # equal types print alike; equal constants need not, as 0.0 and -0.0

@@ -1,11 +1,11 @@
-"""Functions of floats: one row each, from which all parts of the compiler have what they know of it.
+"""Functions of floats: one row each, which all parts of the compiler read.
 
     Atan2 = function("atan2", meaning, np.arctan2, ...)      graph.atan2, with its types, meaning, derivative and batching
                                                              math.atan2 on scalars and vectors, and its meaning
                                                              atan2 and arctan2 in kernels; math.atan2 in captured Python
                                                              jax.lax's name
 
-The function `atan2` under `@writer` in `lowering/llvm/math/` says what LLVM IR it becomes; `library/numpy/ufuncs.py` has the
+The function `atan2` under `@writer` in `lowering/llvm/math/` writes its LLVM IR; `library/numpy/ufuncs.py` has the
 function of arrays. What is an expression of other scalar ops (`abs`, `sign`) is a row of `graph/unary.py` instead.
 """
 

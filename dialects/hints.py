@@ -1,4 +1,4 @@
-"""What messages suggest: the name that was meant, and how an op is written."""
+"""Suggestions in messages: the name that was probably meant, and the syntax of an op."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SIGNATURES = {
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant; None: none is near.
+    """The name that was probably meant; None where no name is similar.
 
     The same letters in another order come first, then how many are alike, then beginnings.
     """
@@ -114,7 +114,7 @@ def example_of(cls: Any) -> str | None:
     start = next((k for k, line in enumerate(lines) if re.search(rf"(?<![\w.]){re.escape(cls.name)}\b", line)), None)
     if start is None:
         return None
-    end = start + 1  # lines that go on are indented further
+    end = start + 1  # continuation lines are indented further
     indent = len(lines[start]) - len(lines[start].lstrip())
     while end < len(lines) and len(lines[end]) - len(lines[end].lstrip()) > indent:
         end += 1

@@ -36,7 +36,7 @@ class LexedToken(Token[MLIRTokenKind, str]):
 
 
 class LaminaLexer(MLIRLexer):
-    """Also, xDSL's own pattern for strings takes time exponential in the length of one that does not end."""
+    """A string literal. xDSL's own pattern takes exponential time for a string that does not end."""
 
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
@@ -48,7 +48,7 @@ class LaminaLexer(MLIRLexer):
         text = found[group]
         self.pos = end = found.end()
         span = LexedSpan.__new__(LexedSpan)
-        # a frozen dataclass sets its fields one by one, by calls
+        # a frozen dataclass would set its fields by one call each
         _set(span, "__dict__", {"start": end - len(text), "end": end, "input": self.input, "line_offset": 0, "text": text})
         token = LexedToken.__new__(LexedToken)
         token.kind = KIND_BY_PUNCTUATION_SPELLING[text] if group == _PUNCTUATION else _KINDS[group]  # pyright: ignore

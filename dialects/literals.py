@@ -28,12 +28,12 @@ _NUMBER = {
 }
 _LISTS = {kind: re.compile(rf"(?:[\[\s]*+(?:{number.pattern})[\]\s]*+(?:,|\Z))*+[\[\s]*+") for kind, number in _NUMBER.items()}
 _DIGITS = 18
-"""Integers of up to so many digits fit 64 bits."""
+"""Largest number of decimal digits that always fits 64 bits."""
 _LONG_INTEGER = re.compile(rf"[0-9]{{{_DIGITS + 1}}}")
 
 
 class LiteralError(Exception):
-    """What is wrong with a list, and at which character."""
+    """The error in a list, and its character."""
 
     def __init__(self, at: int, message: str) -> None:
         super().__init__(at, message)
@@ -43,7 +43,7 @@ class LiteralError(Exception):
 def list_bytes(text: str, shape: tuple[int, ...], element: Any) -> bytes | None:
     """The bytes of the elements of a list, as a dense attribute of that shape stores them.
 
-    None if it has elements or is of a type that is only read token by token: complex numbers, integers of more than 18 digits.
+    None if it has elements or a type that only the token parser reads: complex numbers, integers of more than 18 digits.
 
     Raises:
         LiteralError: an element is no number or does not fit its type, or the list has another shape.
@@ -86,7 +86,7 @@ def _skeleton(shape: tuple[int, ...]) -> str:
 
 
 def _values(plain: bytes, dtype: Any) -> tuple[np.ndarray, dict[int, int]]:
-    """All elements, those in hexadecimal as zeros; and what these are, by number."""
+    """All elements, with zeros for those in hexadecimal; and the values of these, by number."""
     import numpy as np
 
     bits: dict[int, int] = {}
@@ -132,7 +132,7 @@ def _integers(text: str, plain: bytes, element: Any) -> bytes | None:
 def _floats(text: str, plain: bytes, element: Any) -> bytes:
     import numpy as np
 
-    from .rounding import cast  # which, as NumPy, few texts need
+    from .rounding import cast  # imported late: few texts need it, or NumPy
 
     values, bits = _values(plain, np.float64)
     dtype = numpy_dtype(element)

@@ -1,4 +1,4 @@
-"""Locations in text: where an op stands that has none, and names for locations, which may be defined behind their use.
+"""Locations in text: positions for ops without a location, and aliases of locations, which may be defined after their use.
 
     %y = arith.addf %x, %x : f32 loc(#loc1)
     #loc1 = loc("model.py":3:7)
@@ -27,30 +27,30 @@ _DEFINITION = re.compile(r"^(#[\w.$-]+)\s*=\s*(?=loc\b)", re.MULTILINE)
 
 
 class Locations(Parser):
-    """The part of the parser that gives each op a location."""
+    """The mixin of the parser that gives each op a location."""
 
     def start_locations(self, text: str, name: str) -> None:
-        """Begin with a text."""
+        """Set up for a text."""
         self._line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._file = StringAttr(name)
         self._tops: list[int] = []
-        """Where the ops of the module begin, so far."""
+        """Where the ops of the module that were read so far begin."""
         self._name_starts: list[int] = []
-        """Where the names of the ops around the current token stand; of one whose name is still to come, its results."""
+        """Positions of the names of the ops around the current token; for an op whose name was not read yet, of its results."""
         self._is_wrapped = False
         """Whether the text has a module around its ops."""
         self._ahead: dict[str, int] | None = None
-        """Where locations with a name that were not met yet are defined; None before the first."""
+        """Where location aliases that were not read yet are defined; None before the first."""
         self._met_early: set[str] = set()
         self._sizes: dict[int, tuple[int, Attribute]] = {}
-        """How many attributes those of aliases hold, with themselves, so that their identities stay theirs."""
+        """The number of attributes in each alias, by its attribute, which is kept alive so that its identity stays unique."""
 
     def location_at(self, position: int) -> FileLineColLoc:
         """The file, line and column (from 1) of a position in the text."""
         line = bisect_right(self._line_starts, position)
         column = position - self._line_starts[line - 1] + 1
         location = FileLineColLoc.__new__(FileLineColLoc)
-        # every op gets one: without the checks of a constructor, which are met here
+        # every op gets one: built without the constructor's checks, which hold here
         object.__setattr__(location, "__dict__", {"filename": self._file, "line": _int(line), "column": _int(column)})
         return location
 
@@ -69,11 +69,11 @@ class Locations(Parser):
         return op
 
     def name_start(self) -> int:
-        """Where the name stands of the op that is being read."""
+        """The position of the name of the op that is being read."""
         return self._name_starts[-1]
 
     def top_level_start(self, position: int) -> int | None:
-        """Where the op of the module begins, with its results, that a position is in; None before the first."""
+        """Where the module's op that contains a position begins, results included; None before the first."""
         before = bisect_right(self._tops, position)
         return self._tops[before - 1] if before else None
 
@@ -90,10 +90,10 @@ class Locations(Parser):
         return super()._parse_location()
 
     def _read_ahead(self, token: Any) -> None:
-        """Read the definition of a name of a location that stands further on, if there is one."""
+        """Read the later definition of a location alias, if there is one."""
         if self._ahead is None:
             self._ahead = {found[1]: found.end() for found in _DEFINITION.finditer(self.lexer.input.content)}
-        at = self._ahead.pop(token.text, None)  # so that one which is defined by itself is not looked for again
+        at = self._ahead.pop(token.text, None)  # so that an alias defined by itself is not looked up again
         if at is None:
             return
         self._resume_from(at)
@@ -113,7 +113,7 @@ class Locations(Parser):
         self._require_small(self.attribute_aliases[name], start)
 
     def _require_small(self, value: Attribute, span: Any) -> None:
-        """Refuse aliases that are long when spelled out, as of types that hold the one before twice."""
+        """Refuse aliases that are huge when expanded, such as types that each hold the previous one twice."""
         size = self._size(value)
         if size > MOST_PARTS:
             self.raise_error(f"the alias stands for {size} attributes in one another, the limit is {MOST_PARTS}", span)
@@ -127,14 +127,14 @@ class Locations(Parser):
 
 
 def _inside(value: Any) -> Iterator[Attribute]:
-    """The attributes that one is made of."""
+    """The attributes directly inside an attribute."""
     data = getattr(value, "data", ())
     parts = data.values() if isinstance(data, Mapping) else data if isinstance(data, tuple) else ()
     yield from (part for part in (*getattr(value, "parameters", ()), *parts) if isinstance(part, Attribute))
 
 
 def failed_part(text: str, op_start: int, error_start: int) -> tuple[int, int] | None:
-    """Where an op with an error is, with whole lines, up to the next one beside it; None if that is not to be seen."""
+    """The lines of an op with an error, up to its next sibling; None if these cannot be determined."""
     begin = text.rfind("\n", 0, op_start) + 1
     indentation = text[begin:op_start]
     if indentation.strip():
@@ -145,5 +145,5 @@ def failed_part(text: str, op_start: int, error_start: int) -> tuple[int, int] |
         return begin, line
     if after is not None:
         return begin, after.start()
-    end = len(text.rstrip()) - 1  # of the last one of a module, the brace behind it stays
+    end = len(text.rstrip()) - 1  # the closing brace after the last op of a module stays
     return begin, end if indentation and text[end] == "}" and end > error_start else len(text)

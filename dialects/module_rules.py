@@ -1,4 +1,4 @@
-"""What must hold for a module whose ops verify one by one: its attributes, those of its functions, and the widths of vectors.
+"""Rules of whole modules, whose ops verify one by one: attributes of the module and its functions, and widths of vectors.
 
 Rules of launches, buffers and views are in `verify_module.py`, which is loaded when a module has such ops: most modules of
 upstream's dialects have none.
@@ -19,7 +19,7 @@ from .hints import closest
 from .types import MOST_LANES
 
 ONE_VARIANT = "lamina.one_variant"
-"""The attribute of a module whose kernels get no code of their own for few iterations."""
+"""The attribute of a module whose kernels get no separate code for small trip counts."""
 KNOWN_ATTRIBUTES = ("lamina.phase", "lamina.target", text_versions.ATTRIBUTE, ONE_VARIANT)
 """Attributes of modules that the compiler reads."""
 PHASES = ("graph", "optimized", "loop", "scheduled", "program")
@@ -51,7 +51,7 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
 def _told(op: Operation, complaints: Iterator[Complaint]) -> Iterator[tuple[Operation, Complaint]]:
     for complaint in complaints:
         yield op, f"'{op.name}' op {complaint}"
-        return  # what follows from the first would be told as well
+        return  # errors that follow from the first would be reported as well
 
 
 def require_single_blocks(module: ModuleOp) -> None:
@@ -69,7 +69,7 @@ def require_single_blocks(module: ModuleOp) -> None:
 
 
 def _unknown(names: Iterable[str], known: Sequence[str]) -> Iterator[Complaint]:
-    """What is wrong with attributes of our prefix that nothing reads."""
+    """Errors about attributes of our prefix that the compiler does not read."""
     for name in names:
         if name.startswith("lamina.") and name not in known:
             meant = closest(name, known)

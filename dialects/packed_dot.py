@@ -1,6 +1,6 @@
 """Words: 32 bits that hold four bytes or two bf16 numbers, whose products one instruction sums (VNNI, AVX512_BF16).
 
-The first part is in the lowest bits. A kind says what the parts of either operand are, and what their products are summed in.
+The first part is in the lowest bits. A kind names the element types of the parts of either operand and of the sum of products.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WordKind:
-    """What words hold.
+    """The contents of words.
 
     Attributes:
         left, right: the element types of the parts of either operand.
-        result: what their products are summed in.
-        feature: the instructions that do it, by any of the names that targets have for them.
+        result: the type of the sum of their products.
+        feature: the target features with the instruction, of which any one suffices.
     """
 
     left: Attribute
@@ -66,7 +66,7 @@ def parts_of(words: np.ndarray, element: Attribute) -> np.ndarray:
 
 
 def words_of(parts: np.ndarray) -> np.ndarray:
-    """The words of parts that stand along the last dim, as many as a word has."""
+    """The words packed from the parts along the last dim, whose size is a word's number of parts."""
     import numpy as np
 
     return np.ascontiguousarray(parts).view(numpy_dtype(WORD))[..., 0]

@@ -1,4 +1,4 @@
-"""What the parser says of a text that does not parse: where, what was expected, and what to write instead."""
+"""Messages of the parser: where a text does not parse, what was expected, and what to write instead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from . import hints, text_versions
 
 _OF_SYNTAX = re.compile(r"(?i)\bexpect")
-"""Messages that the syntax of the op answers."""
+"""Messages for which the syntax of the op is the remedy."""
 _SHAPED = ("tensor", "memref", "vector", "complex", "index")
 
 
@@ -29,24 +29,24 @@ class ExplainedError(ParseError):
 
 
 class Messages(Parser):
-    """The part of the parser that says what is wrong; `deferred` are errors that the verifier, too, will report."""
+    """The mixin of the parser that reports errors; the verifier, too, will report those in `deferred`."""
 
     _open: list[Any]
     """The braces of the regions around the current token."""
     _ops: list[Any]
     """The classes of the ops around it; None before the name of one is read."""
     _defined: dict[str, Any]
-    """Where each value was defined last."""
+    """The last definition of each value."""
 
     version: int
-    """Of the text, see `text_versions.py`."""
+    """The version of the text, see `text_versions.py`."""
 
     def start_messages(self) -> None:
-        """Begin with a text."""
+        """Set up for a text."""
         self._open, self._ops, self._defined = [], [], {}
         self.deferred: list[ParseError] = []
 
-    # -- what is around ------------------------------------------------------------------------------------------------
+    # -- context -------------------------------------------------------------------------------------------------------
 
     def parse_operation(self) -> Operation:
         self._ops.append(None)
@@ -132,7 +132,7 @@ class Messages(Parser):
         raise ExplainedError(span, rule, notes)
 
     def _raise_better(self, msg: str, token: Any) -> None:
-        """Raise an error that says more, if there is more to say."""
+        """Raise a more specific error, if there is one."""
         at_end = token.kind == MLIRTokenKind.EOF
         got = "the end of the text" if at_end else f"'{token.text}'"
         if msg == " in block definition":

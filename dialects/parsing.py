@@ -44,7 +44,7 @@ from .parse_messages import ExplainedError, Messages
 from .sizes.attribute import SizesAttr, with_sizes
 
 MAX_NESTING = 96
-"""Regions, or brackets of types and attributes, in one another. Python's recursion limit is met at about twice this."""
+"""Largest nesting of regions, or of brackets of types and attributes; Python's recursion limit is met at about twice this."""
 
 MAX_INT_WIDTH = (1 << 24) - 1
 """As in MLIR."""
@@ -52,13 +52,13 @@ MAX_INT_WIDTH = (1 << 24) - 1
 MAX_BYTES = (1 << 63) - 1
 
 MAX_DENSE_BYTES = 1 << 29
-"""The most a `dense<...>` constant may hold: a splat stores every element."""
+"""Largest `dense<...>` constant, in bytes: a splat stores every element."""
 
 LONG_LIST = 1 << 10
-"""From how many characters on a list of elements is read as a whole and not token by token."""
+"""Shortest list of elements, in characters, that is read as a whole and not token by token."""
 
 _PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-9]++(?![\w.$])|index(?![\w.$])", re.ASCII)
-"""A type whose text says all of it and ends where this does: it is parsed once."""
+"""A type without aliases that ends at a delimiter, so that equal texts are parsed once."""
 
 _T = TypeVar("_T")
 
@@ -78,7 +78,7 @@ class LaminaParser(Messages, Locations):
         self._depth = 0
         self._uses: dict[str, Span] = {}
         self._types: dict[str, Any] = {}
-        AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # Parser's own, but for the lexer
+        AttrParser.__init__(self, ParserState(LaminaLexer(Input(text, name))), ctx)  # as in `Parser`, with another lexer
         self.version, said_at = text_versions.version_of(text)
         if self.version > text_versions.VERSION:
             rule = f"the text is of version {self.version}, the newest that is read here is {text_versions.VERSION}"
@@ -106,7 +106,7 @@ class LaminaParser(Messages, Locations):
                 error = better
             top = self.top_level_start(error.span.start)
             later = next((one for one in self.deferred if top is None or one.span.start >= top), None)
-            chosen: Any = error if later is None else later  # an error of types may be why the rest is none
+            chosen: Any = error if later is None else later  # an error of types may be the cause of the other errors
             chosen.earlier = [one for one in self.deferred if top is not None and one.span.start < top]
             chosen.failed = None if top is None else failed_part(self.lexer.input.content, top, error.span.start)
             raise chosen from None
@@ -185,10 +185,10 @@ class LaminaParser(Messages, Locations):
     def _require_addressable(self, type: Any, start: Span) -> None:
         """Refuse shapes whose number of bytes is beyond 64 bits: no machine has them, and their sizes are 64-bit numbers."""
         shape = type.get_shape()
-        if not all(isinstance(n, int) and n >= 0 for n in shape):  # known sizes, and no expressions of symbols
+        if not all(isinstance(n, int) and n >= 0 for n in shape):  # static sizes only, not symbolic ones
             return
         element, count = type.element_type, prod(shape)
-        is_wide = isinstance(element, Float80Type | Float128Type)  # xDSL knows no bytes of these
+        is_wide = isinstance(element, Float80Type | Float128Type)  # xDSL does not know the size of these in bytes
         size = 16 if is_wide else getattr(element, "compile_time_size", 8)
         if count * size > MAX_BYTES:
             self.raise_error(f"{type} has {count} elements, more than memory can hold: the limit is 2^63 - 1 bytes", start)
@@ -208,7 +208,7 @@ class LaminaParser(Messages, Locations):
         return super().parse_optional_str_literal()
 
     def _require_held(self, type: Attribute, span: Span) -> None:
-        """Refuse constants of types that xDSL knows no bytes of: it can neither print nor store them."""
+        """Refuse constants of types whose size xDSL does not know: it can neither print nor store them."""
         if isinstance(type, Float80Type | Float128Type):
             self.raise_error(f"no constant of type {type} can be held: the widest is f64", span)
 
@@ -296,7 +296,7 @@ class LaminaParser(Messages, Locations):
         return DenseIntOrFPElementsAttr(type, BytesAttr(data))
 
     def _long_list(self, start: int) -> Span | None:
-        """Skip a list of many elements up to behind its `>`; None, with nothing skipped, if it is short or something else."""
+        """Skip a long list of elements including its `>`; None, with nothing skipped, if it is short or no list."""
         text = self.lexer.input.content
         if text[start : start + 1] != "[":
             return None

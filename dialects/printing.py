@@ -1,10 +1,10 @@
 """Dense constants print bit for bit.
 
-xDSL 0.74 prints `[0.0, -0.0]` as the splat `0.0`, does not see NaN splats, loses NaN payloads, and prints over 100 elements
-of type i1 as a blob that MLIR reads differently. All of it is decided by methods of one attribute class, which every printer in
-the process goes through (`str(op)`, messages, cache keys): a Printer subclass would fix only the texts that remember to use it.
-So this module replaces two methods of that class, once, in `install`, and for the same reason the one that prints tensor types,
-which have sizes that xDSL does not know (`sizes/attribute.py`). Beside it only `fast_ir.py` patches xDSL.
+xDSL 0.74 prints `[0.0, -0.0]` as the splat `0.0`, does not recognize NaN splats, loses NaN payloads, and prints over 100
+elements of type i1 as a blob that MLIR reads differently. Methods of one attribute class, which every printer
+in the process calls (`str(op)`, messages, cache keys), decide all of it; a Printer subclass would fix only the texts whose
+writers use it. So `install` replaces two methods of that class once, and for the same reason the method that prints tensor
+types, which have symbolic sizes here (`sizes/attribute.py`). Beside it only `fast_ir.py` patches xDSL.
 """
 
 from __future__ import annotations

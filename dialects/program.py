@@ -68,20 +68,20 @@ class FuncOp(IRDLOperation):
     }
     ```
 
-    * `donated`: the caller gives the buffer away, so that a result may be written over it.
+    * `donated`: the caller donates the buffer, so that a result may be written over it.
     * `over %x`: the caller may give one buffer for this result and `%x`; any two others do not overlap.
-    * `temporaries`: intermediate buffers whose size only a call knows, which the caller gives as well.
-    * `sizes`: what the sizes of type `?` are, by `shapes`. The inputs of a call say them, or they follow:
-      `meant` says how (`<"n", "2 * n">`), and between which numbers a symbol is.
-    * `work`: scalar operations of a call, about. `peak`: the most bytes of the arena in use at once.
+    * `temporaries`: intermediate buffers of symbolic sizes, which the caller allocates as well.
+    * `sizes`: the values of the sizes of type `?`, by `shapes`. The inputs of a call bind them, or they are
+      computed as `meant` says (`<"n", "2 * n">`), which also has the bounds of symbols.
+    * `work`: estimated scalar operations of a call. `peak`: the most bytes of the arena in use at once.
 
     (C1) The arguments are the inputs, the results, the temporaries, the sizes and at most one arena, in that order.
     (C2) Arguments are memrefs, but for the sizes, which are indices; the arena has a static shape.
     (C3) The arena is a memref of i8 of one dim.
-    (C4) What is donated is an input, and `over` pairs a result with an input of its type, each at most once.
+    (C4) A donated buffer is an input, and `over` pairs a result with an input of its type, each at most once.
     (C5) `work` and `peak` are not negative.
-    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these, or `meant` derives it; what
-    calls a private function gives all of them.
+    (C6) `shapes` gives every size of type `?` as one of `sizes`, and an input has each of these, or `meant` derives it; the
+    caller of a private function passes all of them.
     """
 
     name = "program.func"
@@ -108,9 +108,9 @@ class FuncOp(IRDLOperation):
         shapes: Sequence[NumberedShape] = (),
         meant: Sequence[Size] = (),
     ) -> FuncOp:
-        """The function of a block whose last `results` arguments are the results, but for sizes, over which `shapes` are.
+        """The function of a block whose last `results` arguments before the sizes are the results; `shapes` are over the sizes.
 
-        `meant` says what each of these sizes is.
+        `meant` has the symbol or expression of each size.
         """
         sizes = sum(isinstance(argument.type, IndexType) for argument in body.args)
         segments = _numbers(len(body.args) - results - sizes, results, 0, sizes, 0)
@@ -142,7 +142,7 @@ class FuncOp(IRDLOperation):
 
     @property
     def temporaries(self) -> Sequence[BlockArgument]:
-        """The intermediate buffers whose size only a call knows."""
+        """The intermediate buffers of symbolic sizes."""
         return self._segment(2)
 
     @property
@@ -151,7 +151,7 @@ class FuncOp(IRDLOperation):
         return self._segment(3)
 
     def meant_sizes(self) -> tuple[Size, ...]:
-        """What each of `sizes` is: a symbol, or a size that follows from symbols."""
+        """The meaning of each of `sizes`: a symbol, or an expression of symbols."""
         if self.meant is not None:
             return self.meant.data
         return tuple([Size.symbol(size.name_hint or f"size{k}") for k, size in enumerate(self.sizes)])
@@ -164,7 +164,7 @@ class FuncOp(IRDLOperation):
         return tuple([self.sizes[e.position] if isinstance(e, AffineDimExpr) else e.eval([], []) for e in given[0]])
 
     def bind_sizes(self, shapes: Sequence[Sequence[int]]) -> dict[SSAValue, int]:
-        """What the shapes of inputs say of `sizes`.
+        """The values of `sizes` that the shapes of inputs bind.
 
         Raises:
             ShapeError: they do not agree.
@@ -198,7 +198,7 @@ class FuncOp(IRDLOperation):
         return type.get_shape()[0] if isinstance(type, MemRefType) else 0
 
     def add_arena(self, size_bytes: int, peak_bytes: int) -> BlockArgument:
-        """Make an arena the last argument. What is donated and was given to no result stays with the caller."""
+        """Make an arena the last argument. Donated buffers that no result takes stay with the caller."""
         block = self.body.block
         arena = block.insert_arg(memref(_I8, (size_bytes,)), len(block.args))
         arena.name_hint = "arena"
@@ -208,7 +208,7 @@ class FuncOp(IRDLOperation):
         return arena
 
     def add_temporary(self, type: MemRefType, sizes: Sequence[int | SSAValue]) -> BlockArgument:
-        """Make a buffer of these sizes an argument after those that there are."""
+        """Append a buffer of these sizes to the temporaries."""
         block = self.body.block
         at = sum(self._segments[:3])
         n_inputs, n_results, n_temporaries, n_sizes, n_arenas = self._segments
@@ -427,7 +427,7 @@ def functions_of(module: ModuleOp) -> dict[str, func.FuncOp | FuncOp]:
 
 
 def inputs_of(function: func.FuncOp | FuncOp) -> Sequence[BlockArgument]:
-    """What a caller passes to a function, beside memory for results."""
+    """The arguments that a caller passes to a function, beside memory for results."""
     return function.inputs if isinstance(function, FuncOp) else function.body.block.args
 
 

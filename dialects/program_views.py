@@ -27,7 +27,7 @@ class GetGlobalOp(memref.GetGlobalOp):
 
 
 class ReinterpretCastOp(memref.ReinterpretCastOp):
-    """Some of a buffer, from an element on, under another shape; complex numbers as pairs, or pairs as complex numbers.
+    """A part of a buffer, from an element on, under another shape; complex numbers as pairs, or pairs as complex numbers.
 
     ```mlir
     %v = program.reinterpret_cast %x to offset: [8], sizes: [1, 4], strides: [4, 1] : memref<4x4xf32> to memref<1x4xf32>

@@ -1,4 +1,4 @@
-"""All syntax errors of a text: what follows a top-level op that does not parse is read without it.
+"""All syntax errors of a text: after a top-level op that does not parse, the rest is read without it.
 
 The parser stops at an error. The op around it, a function or a kernel, is blanked out up to the next line that begins an op at
 the same indentation, and the text is read again, so that each op is judged as if the others were right.
@@ -14,13 +14,13 @@ from xdsl.utils.exceptions import ParseError
 from .parsing import LaminaParser
 
 MOST_ERRORS = 20
-"""As many messages as somebody reads."""
+"""Largest number of errors that are reported."""
 LONGEST = 1 << 20
-"""Characters of a text that is read again for further errors."""
+"""Largest text that is read again for further errors, in characters."""
 
 
 def syntax_errors(ctx: Context, text: str, name: str, first: ParseError) -> list[ParseError]:
-    """The syntax errors of a text in order, of which the parser met `first`; one for each top-level op at most."""
+    """The syntax errors of a text in order, at most one for each top-level op; `first` is the one that the parser met."""
     found: dict[int, ParseError] = {}
     error: ParseError | None = first
     while error is not None:

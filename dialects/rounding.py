@@ -1,6 +1,7 @@
 """NumPy's casts with one rounding.
 
-ml_dtypes converts float64 and integers to its floats through float32, so that what float32 rounds to a tie is rounded again.
+ml_dtypes converts float64 and integers to its floats through float32, so that numbers which float32 rounds to a tie are rounded
+twice.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 _EXACT_BITS = 53
-"""Integers of up to so many bits are numbers of float64."""
+"""Width of the integers that float64 represents exactly, in bits."""
 
 
 def cast(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -48,7 +49,7 @@ def to_odd(values: np.ndarray) -> np.ndarray:
 
 
 def _whole(x: np.ndarray) -> np.ndarray:
-    """Integers in float64; of long ones the bits that it does not hold are 0, but for one where any was set."""
+    """Integers in float64, rounded to odd: bits of long ones that do not fit are 0, but the last bit says if any was set."""
     if x.dtype.itemsize == 8:
         long = x >= 1 << _EXACT_BITS if x.dtype.kind == "u" else (x >= 1 << _EXACT_BITS) | (x <= -1 << _EXACT_BITS)
         low = x & x.dtype.type(0x7FF)

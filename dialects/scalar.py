@@ -89,7 +89,7 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 
 @lru_cache(maxsize=4096, typed=True)
 def _constant(value: float | int | bool, sign: float, type: Attribute) -> Attribute:
-    """The value of a constant; `sign` tells zeros apart."""
+    """The value of a constant; `sign` distinguishes zeros."""
     scalar: Any = scalar_attribute(value, scalar_of(type))
     return DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data]) if isinstance(type, VectorType) else scalar  # pyright: ignore
 
@@ -267,7 +267,7 @@ class ScalarBuilder:
 
 
 def _with_element(type: Attribute, element: Attribute) -> Attribute:
-    """As many lanes of another element type."""
+    """The type with the same number of lanes of another element type."""
     return vector(element, type.get_shape()[0]) if isinstance(type, VectorType) else element
 
 

@@ -1,7 +1,7 @@
-"""What the rest of the compiler knows of ops on scalars and vectors (`arith`, `math`, `scalar`, `vector`): one table.
+"""The facts of ops on scalars and vectors (`arith`, `math`, `scalar`, `vector`) that the compiler reads: one table.
 
-A function of floats that has no row here is a polynomial whose result is rounded; another op is one instruction. What waits
-for a divider or is a polynomial takes what the target says.
+A function of floats without a row here is a polynomial whose result is rounded; another op is one instruction. Divisions,
+square roots and polynomials cost what the target says.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .scalar_ops import is_function
 
 @dataclass(frozen=True)
 class ScalarFacts:
-    """What is known of an op on scalars.
+    """The facts of an op on scalars.
 
     Attributes:
-        instructions: how many it takes, where an addition or a multiply-add is one, on whatever machine.
-        unit: the cost of a target that says it better: `Target.div`, `sqrt` or `exp`, which stands for all polynomials.
+        instructions: the number of instructions on any machine, where an addition or a multiply-add is one.
+        unit: the target's cost that replaces it: `Target.div`, `sqrt` or `exp`, which stands for all polynomials.
         rounding: its error.
         flops: floating-point operations of one on floats.
         is_scalarized: whether no vector unit has it.
@@ -90,7 +90,7 @@ FACTS: dict[str, ScalarFacts] = {
 
 
 def facts_of(op: Operation) -> ScalarFacts:
-    """What is known of an op on scalars or vectors."""
+    """The facts of an op on scalars or vectors."""
     found = FACTS.get(op.name)
     if found is None:
         return _FUNCTION if is_function(op) else _INSTRUCTION

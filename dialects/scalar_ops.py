@@ -1,6 +1,6 @@
 """The scalar dialect: arithmetic on scalars, and lane by lane on vectors, that upstream's `arith` and `math` lack.
 
-Sums of products of the parts of words are what one instruction adds to a sum; functions that upstream has not are those of
+`dot_words` sums products of the parts of words, as one instruction does; the functions that upstream lacks come from
 `functions.py`.
 """
 
@@ -63,12 +63,12 @@ def _lanes(type: Attribute) -> int:
 
 
 def is_arithmetic(op: Operation) -> bool:
-    """Whether an op computes scalars, or vectors lane by lane, from such, and does nothing else."""
+    """Whether an op is pure arithmetic on scalars, or on vectors lane by lane."""
     return op.name.startswith(("arith.", "math.", "scalar."))
 
 
 def is_function(op: Operation) -> bool:
-    """Whether an op is of `math` or like it: a function, which may take many instructions."""
+    """Whether an op is a function as those of `math`, which may take many instructions."""
     return op.name.startswith("math.") or isinstance(op, FloatFunctionOp | FloatFunctionsOp)
 
 

@@ -12,8 +12,8 @@
 | `?reverse` | the word itself, where the property is there |
 | `{body}` | a region |
 
-Other words and commas stand for themselves. A group in `( )?` is left out where its first property, or else its operand, says
-nothing: it is not there, or is the default, an empty list or 0. After a colon follow
+Other words and commas stand for themselves. A group in `( )?` is omitted where its first property, or else its operand, is
+absent or has its default, an empty list or 0. After a colon follow
 
 | `types` | |
 |---|---|
@@ -100,7 +100,7 @@ def _parts(syntax: str) -> tuple[Token | tuple[Token, ...], ...]:
 
 
 def _silent(cls: type[IRDLOperation], token: Token) -> Attribute | None:
-    """The value of a property that a group without it stands for; None: it is not there."""
+    """The value of a property that an omitted group implies; None: the property is absent."""
     definition = cls.get_irdl_definition().properties[token.name]
     if isinstance(definition, OptPropertyDef):
         return None
@@ -200,7 +200,7 @@ def _print_signature(op: Operation, printer: Printer, types: str) -> None:
 
 
 class _Reader:
-    """What is read of an op: unresolved operands by the names in the pattern, properties and regions."""
+    """The parsed parts of an op: unresolved operands by the names in the pattern, properties and regions."""
 
     def __init__(self, cls: type[IRDLOperation], parser: Parser):
         self.cls, self.parser = cls, parser
@@ -263,7 +263,7 @@ class _Reader:
         return parser.parse_attribute()
 
     def add_segments(self) -> None:
-        """Say how operands divide into groups, where the op has several."""
+        """Set the property that divides operands into groups, where the op has several."""
         definition = self.cls.get_irdl_definition()
         if not any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
             return
@@ -330,7 +330,7 @@ def _inferred(cls: Any, values: Sequence[SSAValue], properties: Any, parser: Par
         if deferred is None or not values or any(isinstance(result, VarResultDef) for _, result in definition.results):
             parser.raise_error(message, position)
         deferred.append(ParseError(Span(position, position, parser.lexer.input), message))
-        return [values[0].type] * len(definition.results)  # the verifier says what is wrong, among all other errors
+        return [values[0].type] * len(definition.results)  # the verifier reports the error, among all others
 
 
 class TextOp(IRDLOperation):

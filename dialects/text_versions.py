@@ -1,6 +1,6 @@
 """The version of our dialects as text: `lamina.version` of a module says for which one it was written.
 
-What the compiler prints once it has reached a phase has it, hand-written text need not. Older text is upgraded as it is read,
+Text that the compiler prints after a phase has it; hand-written text need not. Older text is upgraded as it is read,
 newer text is refused.
 
 | version | changes |
@@ -16,11 +16,11 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 VERSION = 2
-"""What is printed."""
+"""The version of printed text."""
 ATTRIBUTE = "lamina.version"
 _SAID = re.compile(r"[{,]\s*lamina\.version\s*=\s*(\d+)")
 _HEAD = 1 << 14
-"""Characters at the beginning of a text where the attributes of its module stand."""
+"""Length of the beginning of a text, in characters, in which the attributes of its module stand."""
 
 
 class Renamed(NamedTuple):
@@ -37,11 +37,11 @@ RENAMED = {
     "memref.reinterpret_cast": Renamed(2, "program.reinterpret_cast", inside="program.func"),
     "memref.get_global": Renamed(2, "program.get_global", inside="program.func"),
 }
-"""By their old names."""
+"""The renamed ops by their old names."""
 
 
 def version_of(text: str) -> tuple[int, int]:
-    """The version of a text, and where it says so; what says nothing and was printed by the compiler is of version 1."""
+    """The version of a text, and where it is stated; text of the compiler without a version is of version 1."""
     head = text[:_HEAD]
     found = _SAID.search(head)
     if found is not None:

@@ -45,7 +45,7 @@ DYNAMIC = DYNAMIC_INDEX
 """The size of a `?` dimension in a type."""
 
 MOST_LANES = 4096
-"""Of a vector: sixty-four registers of 512 bits. LLVM takes memory and time by the lane, and aborts on far more."""
+"""Largest vector, in bits: sixty-four registers of 512 bits. LLVM needs memory and time per lane, and aborts on far more."""
 
 INDICES = (i32, i64)
 """Element types of data-dependent indices."""
@@ -85,7 +85,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def has_symbols(value: SSAValue) -> bool:
-    """Whether a value has a size that only a call knows, by a name."""
+    """Whether a value has a symbolic size."""
     return isinstance(value.type, TensorType) and any(isinstance(size, Size) for size in shape_of(value))
 
 
@@ -108,7 +108,7 @@ def tensors_of(values: Iterable[SSAValue]) -> list[TensorType]:
 
 
 def set_type(value: SSAValue, type: Attribute) -> None:
-    """Give a value another type, in its place."""
+    """Change the type of a value in place."""
     value._type = type
 
 
@@ -137,7 +137,7 @@ def complex_of(element: Attribute) -> ComplexType:
 
 
 def is_stored(element: Attribute) -> bool:
-    """Whether an element type is only stored."""
+    """Whether an element type is storage-only."""
     return element in STORED
 
 
@@ -182,7 +182,7 @@ def show_shape(shape: Sequence[int]) -> str:
 
 
 def expected(size: int) -> int:
-    """A size where costs are weighed: one that only a call knows is taken to be `TYPICAL`."""
+    """A size for cost models: a symbolic one counts as `TYPICAL`."""
     if isinstance(size, int):
         return TYPICAL if size == DYNAMIC else size
     return expected_size(size)

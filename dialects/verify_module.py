@@ -1,7 +1,7 @@
-"""What must hold between the ops of a module so that running it touches no memory that it does not own.
+"""Rules between the ops of a module, which keep a program within the memory that it owns.
 
-An op sees its own types. Whether a view stays inside its arena, and whether a launch or a call fits what it names, is decided
-here, on modules whose ops verify one by one; `module_rules.py` asks for each op about memory.
+An op verifies its own types. This file verifies that a view stays inside its arena, and that a launch or a call fits the
+function that it names, on modules whose ops verify one by one; `module_rules.py` calls it for each op about memory.
 
     'loop.launch' op passes memref<4xf32> for argument #0 of @scale, which takes memref<64xf32>
 """
@@ -35,13 +35,13 @@ from .sizes.polynomial import Size
 from .types import is_complex, part_of, shape_of
 
 AnySize = int | Size
-"""A size: a number, or one that only a call knows."""
+"""A size: a number or a symbolic size."""
 Complaint = str
 Check = Callable[[Any], Iterator[Complaint]]
 
 
 def complaints(op: Operation, symbols: dict[str, Operation]) -> Iterator[Complaint]:
-    """What is wrong with an op about memory among the symbols of its module."""
+    """The errors of an op about memory, given the symbols of its module."""
     if isinstance(op, program.FuncOp):
         yield from _function(op)
     elif isinstance(op, LaunchOp):
@@ -117,13 +117,13 @@ def _launch(op: LaunchOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
         for other, place in enumerate(places):
             mine = places[k]
             if parameter in written and other != k and mine is not None and place is not None and _meet(mine, place):
-                planned = not isinstance(mine[0].owner, memref.AllocOp)  # until then every buffer is its own
+                planned = not isinstance(mine[0].owner, memref.AllocOp)  # before that every buffer is separate
                 if frozenset((k, other)) not in shared or mine != place or not planned:
                     yield f"passes memory for argument #{k} of @{name}, which is written, that argument #{other} overlaps"
 
 
 def _host_call(op: HostCallOp, symbols: dict[str, Operation]) -> Iterator[Complaint]:
-    """The functions exist, take the buffers that they get, have memory for their own, and write over what they share."""
+    """The functions exist, take the buffers that they get, have an arena for their own, and may overwrite shared ones."""
     memory = None if op.memory is None else _bytes(op.memory.type)
     for name, given, buffers, more in zip(op.callees, op.given(), op.buffers(), op.more, strict=True):
         callee = symbols.get(name)
@@ -181,7 +181,7 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def _size(value: Any) -> AnySize | None:
-    """What an index is: a number, or what it is meant to be if it is one of the sizes of its function."""
+    """The value of an index: a number, or the meaning of a size of its function."""
     if isinstance(value, int):
         return value
     function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
@@ -240,7 +240,7 @@ def _place(value: SSAValue) -> tuple[SSAValue, int, int] | None:
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Whether a buffer is memory that nobody may write."""
+    """Whether a buffer is read-only memory."""
     op = value.owner
     while isinstance(op, memref.ReinterpretCastOp | memref.CastOp | memref.SubviewOp):
         op = op.operands[0].owner
@@ -303,7 +303,7 @@ def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
 
 
 def _reshape(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
-    """A view of sizes that only a call knows is of the whole buffer, without gaps."""
+    """A view of symbolic sizes covers the whole buffer, without gaps."""
     sizes, before = _sizes_of(op.result), _sizes_of(op.source)
     given = iter(op.strides)
     strides = [_size(next(given)) if stride == DYNAMIC_INDEX else stride for stride in op.static_strides.get_values()]
@@ -319,7 +319,7 @@ def _reshape(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
 def _subview(op: memref.SubviewOp) -> Iterator[Complaint]:
     source: Any = op.source.type
     if not _static(source) or op.offsets or op.sizes or op.strides:
-        return  # no lowering takes it
+        return  # no lowering accepts it
     offsets, sizes, strides = (list(a.get_values()) for a in (op.static_offsets, op.static_sizes, op.static_strides))
     for dim, (n, first, size, stride) in enumerate(zip(source.get_shape(), offsets, sizes, strides, strict=True)):
         last = first + (size - 1) * stride

@@ -1,8 +1,8 @@
-"""Upstream ops as we need them where xDSL lacks them or takes less than upstream does.
+"""Upstream ops that xDSL lacks, or accepts with fewer types than upstream does.
 
 xDSL 0.74 verifies the casts, comparisons and the select of `arith` on scalars only and has no `arith.remf` and no
-`vector.step`; upstream has all of them on vectors. Upstream's integers are signless; ours may be unsigned, as the elements of
-buffers are, and then only ops that read them so take them. The ops here bear the upstream names and syntax; `arith_dialect`,
+`vector.step`; upstream has all of them on vectors. Upstream's integers are signless; ours may be unsigned, like the elements of
+buffers, and then only ops on unsigned integers take them. The ops here have the upstream names and syntax; `arith_dialect`,
 `math_dialect` and `vector_dialect` hold them with the rest of xDSL's.
 """
 
@@ -26,11 +26,11 @@ from .types import i1, is_bool, is_float, is_integer, is_unsigned, scalar_of
 
 Predicate = Callable[[Attribute], bool]
 SHARED = "shared"
-"""The attribute of square roots of which half may be found by multiplications."""
+"""The attribute of square roots, half of which may be computed by multiplications."""
 
 
 _KINDS: dict[str, tuple[Predicate, Predicate]] = {}
-"""What the element types of operand and result of each cast have to be."""
+"""The constraints on the element types of operand and result of each cast."""
 
 
 class CastOp(IRDLOperation, ABC):
@@ -67,7 +67,7 @@ def _index_or_signed(type: Attribute) -> bool:
 SIGNED_OPS = frozenset(f"arith.{name}" for name in ("divsi", "remsi", "floordivsi", "ceildivsi", "maxsi", "minsi", "shrsi")) | {
     "math.absi"
 }
-"""Arithmetic that reads its operands as signed: not for unsigned types, which have ops of their own."""
+"""Signed arithmetic: unsigned types have ops of their own."""
 
 
 class ConstantOp(arith.ConstantOp):
@@ -116,7 +116,7 @@ FPToUIOp = _cast("fptoui", f"Float to unsigned integer {_SATURATES}", is_float, 
 
 @irdl_op_definition
 class SelectOp(IRDLOperation):
-    """Choice by a condition: one for all, or one a lane.
+    """Selection by a condition: one for all lanes, or one per lane.
 
     ```mlir
     %r = arith.select %c, %a, %b : f32
@@ -263,7 +263,7 @@ class RemFOp(IRDLOperation):
 
 
 class FloatFunctionOp(IRDLOperation, ABC):
-    """Base of functions of a float, or of a vector of them, that `math` has not."""
+    """Base of functions of a float, or of a vector of floats, that `math` lacks."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
     operand = operand_def(T)
@@ -286,7 +286,7 @@ class ErfcOp(FloatFunctionOp):
 
 
 class FloatFunctionsOp(IRDLOperation, ABC):
-    """Base of functions of two floats, or of vectors of them, that `math` has not."""
+    """Base of functions of two floats, or of vectors of floats, that `math` lacks."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
     lhs = operand_def(T)
@@ -298,7 +298,7 @@ class FloatFunctionsOp(IRDLOperation, ABC):
 
 
 def own_function(name: str, meaning: str, arity: int = 1) -> type[IRDLOperation]:
-    """The op `scalar.<name>` of one or two floats, for functions that upstream has not."""
+    """The op `scalar.<name>` of one or two floats, for functions that upstream lacks."""
     shown = f"%r = scalar.{name} {', '.join(('%x', '%y')[:arity])} : f32"
     members = {"__doc__": f"{meaning}\n\n```mlir\n{shown}\n```\n", "__module__": __name__, "name": f"scalar.{name}"}
     base = FloatFunctionOp if arity == 1 else FloatFunctionsOp
@@ -322,7 +322,7 @@ class StepOp(IRDLOperation):
 
 
 def number_of(value: SSAValue) -> Any:
-    """The number that a scalar constant is; None of any other value."""
+    """The number of a scalar constant; None for any other value."""
     op = value.owner
     return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr | FloatAttr) else None
 

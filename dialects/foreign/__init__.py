@@ -1,4 +1,4 @@
-"""What upstream's verifiers say of upstream's ops where xDSL's say nothing, in upstream's words.
+"""Verifiers for upstream's ops where xDSL verifies less than upstream, with upstream's messages.
 
     'arith.extf' op operand type 'f32' and result type 'f16' are cast incompatible
 
@@ -20,7 +20,7 @@ _FILES = {
 """The file with the rules of a dialect, loaded when an op of it is met."""
 
 WORDED = frozenset({"func.return"})
-"""Ops whose rule stands before xDSL's, which says the same in other words."""
+"""Ops whose rule runs before xDSL's, whose message has another wording."""
 
 
 @cache
@@ -30,5 +30,5 @@ def _rules(dialect: str) -> Mapping[str, Rule]:
 
 
 def rule_of(name: str) -> Rule | None:
-    """What to check of ops of a name, besides what xDSL checks."""
+    """The check of the ops of a name, in addition to xDSL's."""
     return _rules(name.partition(".")[0]).get(name)

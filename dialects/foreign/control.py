@@ -1,4 +1,4 @@
-"""Rules of `scf` `cf` and `func`: what values are passed along which edges."""
+"""Rules of `scf`, `cf` and `func`: which values are passed along which edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strided layouts whose numbers may be known only at run time: None stands for those."""
+"""Strided layouts whose sizes and strides may be known only at run time; None stands for such a number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def agree(a: int | None, b: int | None) -> bool:
 
 
 def layout_of(type: MemRefType) -> tuple[list[int | None], int | None] | None:
-    """Strides and offset, None for what only a run knows; None of a layout that is not strided."""
+    """The strides and the offset, None for those known only at run time; None for a layout that is not strided."""
     strides = type.get_strides()
     return None if strides is None else ([None if s == DYNAMIC_INDEX else s for s in strides], _offset(type))
 
@@ -35,5 +35,5 @@ def total(terms: Sequence[int | None]) -> int | None:
 
 
 def same(given: int | None, wanted: int | None) -> bool:
-    """Whether a type says what an op computes: a number of it, or that only a run knows."""
+    """Whether a number in a type is the computed one, or both are known only at run time."""
     return given == wanted

@@ -19,7 +19,7 @@ def _groups(op: Any) -> list[list[int]]:
 
 
 def _regroup(op: Any, low: Any, high: Any) -> Iterator[str]:
-    """What holds between the collapsed and the expanded type of a reshape."""
+    """The constraints between the collapsed and the expanded type of a reshape."""
     groups = _groups(op)
     if low.element_type != high.element_type or low.memory_space != high.memory_space:
         yield f"expected collapsed type '{low}' and expanded type '{high}' to agree in elements and memory space"

@@ -1,4 +1,4 @@
-"""What the rules of upstream's ops ask of types."""
+"""Predicates of types that the rules of upstream's ops use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, TensorType, 
 from xdsl.ir import Attribute, Operation
 
 Rule = Callable[[Any], Iterator[str]]
-"""Yields what is wrong with an op; the first complaint counts."""
+"""A rule yields error messages about an op; only the first one is reported."""
 
 SHAPED = (VectorType, TensorType)
 

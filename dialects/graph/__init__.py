@@ -30,7 +30,7 @@ def _collect() -> None:
 
 
 def _patterns_of(name: str) -> tuple[RewritePattern, ...]:
-    from .rules import canonicalization_patterns  # not read before somebody asks
+    from .rules import canonicalization_patterns  # loaded on first use
 
     return canonicalization_patterns(name)
 

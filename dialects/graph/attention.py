@@ -21,12 +21,12 @@ from .reduce import restore
 from .window_loops import over
 
 CAUSAL_BLOCK = 64
-"""So many neighbouring queries have weights of equally many keys, 0 for those that they do not see, so that loops over both can
-be tiled. The last query of a block sees them all."""
+"""Queries in a block of causal attention. All queries of a block compute weights for the keys that its last query sees, and
+weights of unseen keys are 0, so that loops over both can be tiled."""
 
 
 def _batch_attention(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    """One more batch dim in front; the bias may have 1 there."""
+    """Adds a leading batch dim, whose size may be 1 for the bias."""
     size = batch_size(operands, batched)
     pairs = enumerate(zip(operands, batched, strict=True))
     wide = [o if is_batched else repeated(b, o, 1 if k == 3 else size) for k, (o, is_batched) in pairs]
@@ -120,7 +120,7 @@ class AttentionOp(CompositeOp):
         scores = b.reshape(b.dot(grouped(scaled), k, rhs_contract=(rank - 2,), **alike), scores_shape)
         scores = _masked(b, scores, operands[3:], word(props["mask"]) == "causal")
         last = (len(scores_shape) - 1,)
-        largest = b.stop_gradient(b.reduce(scores, kind="max", dims=last))  # what is subtracted cancels
+        largest = b.stop_gradient(b.reduce(scores, kind="max", dims=last))  # the subtracted maximum cancels
         infinite = b.cmp(b.abs(largest), b.full_like(largest, math.inf), predicate="eq")
         largest = b.select(infinite, b.zeros_like(largest), largest)  # inf - inf would be NaN
         weights = b.exp(b.sub(scores, restore(b, largest, last, scores_shape)))
@@ -194,7 +194,7 @@ class AttentionOp(CompositeOp):
 
 
 def _keys_of_block(query: AffineExpr, queries: int, keys: int) -> list[AffineExpr | int]:
-    """How many keys some query of a block sees, as the bounds of a loop: so many keys its queries have in common."""
+    """The number of keys that the block's last query sees, as the bounds of the loop that all queries of the block share."""
     return [least(keys, queries), query - query % CAUSAL_BLOCK + CAUSAL_BLOCK]
 
 
@@ -215,5 +215,5 @@ def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) ->
 
 
 def _spread(small: Sequence[int], shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What `broadcast` takes to repeat dims of size 1, which are left out, to a shape."""
+    """The arguments of `broadcast` that expand dims of size 1 to a shape."""
     return tuple(d for d, n in enumerate(small) if n != 1), tuple(shape)

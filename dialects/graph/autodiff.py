@@ -69,7 +69,7 @@ class TransformOp(TextOp, ABC):
     """Base of ops that transform a function: passes expand them, and nothing computes them."""
 
     EXPANDED_BY: ClassVar[str]
-    """The passes that replace the op, in words."""
+    """The names of the passes that replace the op, for messages."""
 
 
 class DerivativeOp(TransformOp, ABC):
@@ -105,7 +105,7 @@ class DerivativeOp(TransformOp, ABC):
         raise TypeError(cls.name)
 
     def vector_types(self, function: FuncOp) -> list[Attribute]:
-        """Types that the vectors must have."""
+        """The types that the tangents or cotangents must have."""
         raise TypeError(self.name)
 
     def verify_(self) -> None:

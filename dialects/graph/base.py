@@ -1,4 +1,4 @@
-"""The base of every graph op: what an op declares, and how passes read it.
+"""The base of every graph op: the declarations of an op, and the methods by which passes read them.
 
 An op states its type rule, its meaning, its loop form, its derivative and its batching rule once, in its class.
 """
@@ -51,7 +51,7 @@ Types = Sequence[TensorType]
 
 @dataclass(frozen=True)
 class Position:
-    """An index that data gives: the integer that read number `read` of the equation has got, clamped into [0, last]."""
+    """An index from data: the integer loaded by read number `read` of the equation, clamped into [0, last]."""
 
     read: int
     last: int
@@ -68,7 +68,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Equation:
-    """The loop form of an op: what one element of the result is, and over which points.
+    """The loop form of an op: the iteration space and the body that computes one element of the result.
 
         for p in space[:n_parallel]:
             result[write(p)] = reduce(monoid, r in space[n_parallel:]) body(operand[read(p, r)] ...)
@@ -169,7 +169,7 @@ class NotDifferentiable(Derivative):
 
 
 def patterns_of(name: str) -> tuple[RewritePattern, ...]:
-    """The rules of an op as patterns: those that the dialect (`__init__.py`) puts here."""
+    """Gives the rules of an op as patterns; the dialect's `__init__.py` sets it."""
     return ()
 
 
@@ -179,17 +179,17 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     traits = traits_def(Pure())
     types = "arrow"
     facts = OpFacts()
-    """What passes know of the op; see `facts.py`."""
+    """The facts that passes read of the op; see `facts.py`."""
     if TYPE_CHECKING:
         syntax: str
-        """What stands between the op name and the colon; see `syntax.py`."""
+        """The syntax between the op name and the colon; see `syntax.py`."""
         types: str
         """`same`: one type printed, results inferred; `result`: no operands; `arrow`: `(A, B) -> C`."""
         derivative: Derivative | None
         batching: str | Callable[..., Any] | None
-        """None, of composites of other packages: through the decomposition."""
+        """The batching rule; None for composites of other packages, which are batched through their decomposition."""
         numpy: Callable[..., Any]
-        """The meaning of an elementwise op, where `evaluate` says no more than that."""
+        """The NumPy function of an elementwise op whose `evaluate` only calls it."""
 
     @classmethod
     @abstractmethod
@@ -220,7 +220,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return self.facts.stores_together
 
     def evaluator(self) -> Callable[..., tuple[np.ndarray, ...]]:
-        """`evaluate` of an op that stays as it is: what follows from its attributes is computed once, here."""
+        """`evaluate` specialized for an op that no longer changes: whatever follows from its attributes is computed once."""
         return self.evaluate
 
     @classmethod
@@ -233,12 +233,12 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return ()
 
     def single_equation(self) -> Equation | None:
-        """The equation of an op that is computed where its users need it: one, stored at its own point."""
+        """The op's only equation if it stores each element at its own point, so that it can be computed in its users' loops."""
         equations = self.equations()
         return equations[0] if len(equations) == 1 and equations[0].write is None else None
 
     def without_unused(self, b: Any) -> Sequence[SSAValue] | None:
-        """The first results, computed without those that nobody uses, where that is less work; else None (`graph-dce`)."""
+        """The first results, computed without the unused ones where that saves work; else None (`graph-dce`)."""
         return None
 
     def nest(self, b: Any) -> None:
@@ -246,7 +246,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")
 
     def plain_nest(self, b: Any) -> None:
-        """The same loops as the op is defined, without blocks and tiles: built where `nest` fails.
+        """The loops of the op's plain definition, without blocks and tiles, which are built where `nest` fails.
 
         Composites need none, they are decomposed instead, and neither do ops whose `nest` is plain.
         """
@@ -263,7 +263,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @property
     def has_plain_nest(self) -> bool:
-        """Whether the op also writes its loops as it is defined."""
+        """Whether the op also has plain loops (`plain_nest`)."""
         return type(self).plain_nest is not GraphOp.plain_nest
 
     @classmethod
@@ -329,7 +329,7 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             if got != want and not _refines(got, want):
                 raise VerifyException(f"'{self.name}' op result type must be {want}, got {got}")
 
-    # -- small readers used by the families
+    # -- short accessors that the families use
 
     def shape(self, k: int = 0) -> tuple[int, ...]:
         """Shape of operand `k`; `DYNAMIC` where a size is `?`."""
@@ -343,16 +343,16 @@ class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
 
 _made: dict[Hashable, tuple[dict[str, Attribute], Types]] = {}
-"""Attributes and result types of ops that were made, by what decides them: programs repeat the same few."""
+"""Attributes and result types of ops made before, by the key that decides them: programs repeat a few kinds of ops."""
 _MOST_MADE = 4096
 _KEYS = frozenset({bool, int, range, str})
-"""Types of properties whose values are keys; floats are none, since 0.0 equals -0.0."""
+"""Types of properties that may be part of a key; floats may not, since 0.0 equals -0.0."""
 
 
 def _made_from(
     cls: type[GraphOp], operands: Sequence[SSAValue], props: Mapping[str, Any] | None, results: Types | None
 ) -> Hashable:
-    """What decides the attributes and result types of an op, all of it immutable; None where it is not found at once."""
+    """The immutable key that decides the attributes and result types of an op; None where the op has no cheap key."""
     key: list[Any] = [cls, None if results is None else tuple(results)]
     for operand in operands:
         key.append(operand._type)
@@ -458,7 +458,7 @@ def _integers(values: tuple[int, ...]) -> DenseArrayBase:
 
 def to_attribute(value: Any) -> Attribute:
     """A property from a Python value: int sequences, ints, floats (f64), strings, bools; attributes pass through."""
-    # what abstract classes are asked last: for a class that they have not met, their answer takes half a millisecond
+    # `isinstance` of abstract classes comes last: for a new class its answer takes half a millisecond
     if isinstance(value, (tuple, list)):
         if any(isinstance(v, Size) for v in value):
             return SizesAttr(tuple([v if isinstance(v, Size) else int(v) for v in value]))

@@ -1,4 +1,4 @@
-"""Batching rules that families share, and what others are made of.
+"""Batching rules that families of ops share, and helpers from which others are built.
 
 A rule is `rule(b, op, operands, batched)`: the results of an op whose operands, those that `batched` marks, have one more dim
 in front.
@@ -19,12 +19,12 @@ Rule = Callable[[Any, GraphOp, Sequence[SSAValue], Sequence[bool]], Sequence[SSA
 
 
 def later(dims: Sequence[int]) -> tuple[int, ...]:
-    """Dims by their numbers behind one more."""
+    """The numbers of dims after a leading dim is added."""
     return tuple(d + 1 for d in dims)
 
 
 def batch_size(operands: Sequence[SSAValue], batched: Sequence[bool]) -> int:
-    """The size of the new dim."""
+    """The size of the leading batch dim."""
     return next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
 
 
@@ -52,6 +52,6 @@ def along(name: str) -> Rule:
 
 
 def alike(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    """The rule of an op that says nothing of leading dims: the same one, all operands batched."""
+    """The rule of an op that accepts any leading dims: the same op, with all operands batched."""
     results = getattr(b, op.name.removeprefix("graph."))(*all_batched(b, operands, batched), **op.properties)
     return results if isinstance(results, tuple) else [results]

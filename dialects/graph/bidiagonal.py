@@ -1,8 +1,8 @@
-"""Singular values and vectors of square matrices: `square_svd`, of which `svd` is made.
+"""Singular values and vectors of square matrices: `square_svd`, from which `svd` is built.
 
 Householder's reflectors from both sides leave a real bidiagonal matrix (Golub and Kahan, 1965), QR steps with shifts make it
 diagonal (Golub and Reinsch, 1970; the steps are those of LAPACK's bdsqr, from the last row up). The matrix of the steps is
-transposed and its rows and columns are in reverse: what is large stands last then, and steps find small values first.
+transposed and its rows and columns are reversed: large elements then stand last, and the steps find small values first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SquareSvdOp(MatrixOp):
         return self.mode.data == "vectors"
 
     def without_unused(self, b: Any) -> Sequence[SSAValue] | None:
-        """Values alone, where nobody uses vectors."""
+        """The op that computes values alone, where the vectors are unused."""
         if not self.has_vectors or any(result.first_use is not None for result in self.vectors):
             return None
         return [b.build("square_svd", self.operands, {"mode": StringAttr("values")})]
@@ -147,7 +147,7 @@ class _Svd:
             row = k.index * -1 + (n - 1)
             on_diagonal = left.make(k.index, lambda i: f.load(a, [i, k.index]))
             b.store(b.scalar.convert(on_diagonal, f64), self.d, [row])
-            begin = k.index // self.lanes * self.lanes  # elements up to `k` are read no more
+            begin = k.index // self.lanes * self.lanes  # elements up to `k` are not read again
             with b.loop(width) as j:
                 f.store(f.const(0), w, [j.index])
             with b.loop(n, "seq", lower=k.index) as i:
@@ -180,7 +180,7 @@ class _Svd:
     # -- steps
 
     def _steps(self, is_finite: SSAValue) -> None:
-        """QR steps until nothing is left beside the diagonal; the first value that is not found yet is carried."""
+        """QR steps until all off-diagonal elements are negligible; the loop carries the number of the first value not found."""
         b, n = self.b, self.n
         rotations = [Rotations(b, n, self.f.part, rows, name) for rows, name in zip(self.rows, ("left", "right"), strict=False)]
         start, stop = b.position(0), b.position(n - 1)
@@ -200,7 +200,7 @@ class _Svd:
             kept.finish(rows)
 
     def _step(self, low_value: SSAValue, rotations: Sequence[Rotations], number: Any) -> SSAValue:
-        """One step on the block that begins at `low_value`, or none where that is found already; where the next one begins."""
+        """One step on the block that begins at `low_value`, or none if its value is found; where the next block begins."""
         b, stop = self.b, self.b.position(self.n - 1)
         end = self._end(b.index_of(low_value))
         for kept in rotations:
@@ -225,7 +225,7 @@ class _Svd:
         return i.results[0]
 
     def _shift(self, low: Any, high: Any) -> SSAValue:
-        """The smaller singular value of the first two rows of a block; 0 where one of the block is about 0, which finds it."""
+        """The shift: the smaller singular value of the first two rows of a block; 0 where a value of the block is about 0."""
         b, s, r = self.b, self.b.scalar, self.r
         x, y, beside = (s.abs(v) for v in (b.load(self.d, [low]), b.load(self.d, [low + 1]), b.load(self.e, [low + 1])))
 
@@ -244,7 +244,7 @@ class _Svd:
         return s.select(s.binary("or", is_singular, is_small), r.number(0), shift)
 
     def _sweep(self, low: Any, high: Any, count: Any, rotations: Sequence[Rotations], number: Any) -> None:
-        """Chase what the first rotation leaves from row `high` up to row `low`."""
+        """Chase the bulge that the first rotation makes from row `high` up to row `low`."""
         b, s, d, e, zero = self.b, self.b.scalar, self.d, self.e, self.r.number(0)
         shift, last = self._shift(low, high), b.load(d, [high])
         is_zero = s.cmp("eq", last, zero)
@@ -281,4 +281,4 @@ class _Svd:
 
 
 _TINY = float(np.sqrt(np.finfo(np.float64).tiny))
-"""What is negligible beside 1, so that no square of a larger number is subnormal."""
+"""The threshold below which a number is negligible beside 1; squares of larger numbers are not subnormal."""

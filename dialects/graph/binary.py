@@ -85,7 +85,7 @@ def _divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """True division of floats; integers truncate toward zero, wrap at the minimum, and give 0 over 0."""
     if x.dtype.kind in "fc":
         return np.divide(x, y)
-    quotient = np.floor_divide(x, y)  # 0 where y is 0, the minimum for minimum / -1
+    quotient = np.floor_divide(x, y)  # the quotient is 0 where y is 0, and the minimum for minimum / -1
     inexact = (quotient * y != x) & (y != 0)
     return quotient + (inexact & ((x < 0) != (y < 0))).astype(x.dtype)
 

@@ -1,8 +1,8 @@
-"""Factorizations of large matrices, in blocks of columns in local memory.
+"""Factorizations of large matrices in blocks of columns, which are held in local memory.
 
-They go from one block of `BLOCK` columns to the next. What each does to the blocks behind are products of static sizes, which
-get register tiles, and the blocks are independent of one another there, so threads share them. So a factorization of any size
-is one kernel, whose parts are compiled once (the tiled algorithms of Buttari, Langou, Kurzak and Dongarra, 2009).
+A factorization goes from one block of `BLOCK` columns to the next. Each block updates the blocks after it by matmuls of static
+sizes, which get register tiles; these updates are independent, so threads share them. A factorization of any size is therefore
+one kernel, whose parts are compiled once (the tiled algorithms of Buttari, Langou, Kurzak and Dongarra, 2009).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ At = Callable[[Any, Any], Element]
 
 
 def is_large(m: Matrices, *sizes: int) -> bool:
-    """Whether matrices of which these are sizes are to be factored in blocks."""
+    """Whether matrices of these sizes are factored in blocks."""
     return not m.in_lanes and min(sizes) > BLOCK
 
 
 class BlockColumns:
     """A matrix in local memory: block of columns, row, column within. Rows are whole blocks.
 
-    What is beyond the matrix is 0 at first, and later whatever comes of that: nothing that counts depends on it.
+    The padding beyond the matrix starts as 0 and is updated like the rest; no result depends on it.
 
     Attributes:
-        rows: how many there are with those beyond the matrix.
+        rows: the number of rows, padding included.
         count: blocks of columns.
         width: columns of a block.
         buffers: the parts, `count` x `rows` x `width`.
@@ -62,7 +62,7 @@ class BlockColumns:
             put(self.load(k.index, i.index, j.index), i.index, k.index * self.width + j.index)
 
     def _columns(self, k: Any) -> Any:
-        """A loop over the columns of a block that the matrix has."""
+        """A loop over the columns of a block that lie in the matrix."""
         columns = self.sizes[1]
         return self.field.b.loop(self.width if columns % self.width == 0 else [self.width, k * -self.width + columns])
 
@@ -97,7 +97,7 @@ def add_products(
 ) -> None:
     """Add the sum of `left(i, p) right(p, j)` over `p` to the element `at(i, j)`: `BLOCK` rows and terms.
 
-    Of complex elements each product of parts has loops of its own, so that all loops are plain products.
+    For complex elements each product of parts has its own loops, so that all loops are plain matmuls.
 
     Args:
         conjugate: whether the left elements are conjugated.
@@ -197,7 +197,7 @@ def blocked_cholesky(b: Any, m: Matrices, n: int) -> None:
 
 
 def cholesky_steps(f: Field, u: Element, n: int, steps: Any, least: SSAValue) -> SSAValue:
-    """Factor the upper triangle of `u`, so many steps: each row, once it is complete, is subtracted from those below.
+    """Factor the upper triangle of `u` in a number of steps: each row, once it is complete, is subtracted from those below.
 
     Returns the least of the pivots and `least`; NaN where one is.
     """
@@ -264,7 +264,7 @@ def blocked_solve(
 
 
 def blocked_lu(b: Any, m: Matrices, rows: int, columns: int, pivot_in: Callable[[Element, Any], SSAValue]) -> None:
-    """Each block of columns by itself; those beside it get its exchanges, and those behind it are reduced by it.
+    """Factor each block of columns in turn; the blocks beside it get its row exchanges, and those after it are updated.
 
     Args:
         pivot_in: the row of the pivot of a column, from a row on, an i32.

@@ -1,7 +1,7 @@
-"""Large matrices and reflectors, in blocks of columns as in `blocked.py`: Householder's factorization, products of reflectors.
+"""Householder's factorization and products of reflectors for large matrices, in blocks of columns as in `blocked.py`.
 
 The product of the reflectors of a block of columns is `I - V T V^H`. The inverse of `T` is a triangle of `V^H V` (Puglisi,
-1992; `orthogonal.py`), so that a block behind is reflected by two products and the solution of a triangular system.
+1992; `orthogonal.py`), so that two matmuls and a triangular solve reflect each later block.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Block:
             f.store(self._diagonal(k, i.index), self.inverse, [i.index, i.index])
 
     def _diagonal(self, k: Any, i: Any) -> Element:
-        """1, and of complex reflectors what the first element of the vector tells (`orthogonal.py`)."""
+        """A diagonal element of the inverse of `T`: 1, or for complex reflectors from the vector's first element."""
         f, s = self.field, self.field.b.scalar
         if not f.is_complex:
             return f.const(1)
@@ -79,7 +79,7 @@ class _Block:
 
 
 def blocked_householder(b: Any, m: Matrices, rows: int, columns: int, reflector: Any) -> None:
-    """The reflectors of one block of columns after the other; the blocks behind are reflected."""
+    """Compute the reflectors of one block of columns after the other and apply them to the later blocks."""
     f, steps = m.field, min(rows, columns)
     a, block = BlockColumns(f, rows, columns), _Block(f, rows)
     a.fill(lambda i, j: m.read(0, i, j))
@@ -114,7 +114,7 @@ def blocked_householder(b: Any, m: Matrices, rows: int, columns: int, reflector:
 
 
 def blocked_product(b: Any, m: Matrices, rows: int, count: int, columns: int) -> None:
-    """The last block of reflectors first: it leaves rows and columns as they are that the others reach."""
+    """Apply the last block of reflectors first: it leaves unchanged the rows and columns that only the others reach."""
     f = m.field
     q, block = BlockColumns(f, rows, columns), _Block(f, rows)
 

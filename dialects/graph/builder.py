@@ -1,4 +1,4 @@
-"""Builds graph ops at a place, with inferred types: `b.add(x, y)`, `b.reduce(x, kind="add", dims=[0])`."""
+"""Builds graph ops at an insertion point, with inferred types: `b.add(x, y)`, `b.reduce(x, kind="add", dims=[0])`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GraphBuilder:
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 
     def build(self, name: str, operands: Sequence[SSAValue], props: Mapping[str, Any]) -> Any:
-        """The op of that name, as its method, on operands and properties."""
+        """The method `name`, which inserts the op of that name on operands and properties."""
         return self.insert(OPS[name.rstrip("_")].make(operands, props))
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ class GraphBuilder:
     # -- ops whose result type is an argument
 
     def const(self, value: Any, element: Attribute | None = None) -> SSAValue:
-        """A constant from an array or scalar, optionally with an element type; of what is only stored, converted to it."""
+        """A constant from an array or scalar, optionally converted to an element type."""
         array = np.asarray(value, None if element is None else numpy_dtype(element))
         own = element_type(array.dtype)
         if is_stored(own):
@@ -74,7 +74,7 @@ class GraphBuilder:
         return self.insert(OPS["const"].make((), {"value": dense(array)}))
 
     def full(self, value: float | int | bool, type: Attribute) -> SSAValue:
-        """A tensor of one value, which may be a size that only a call knows: a scalar and a broadcast."""
+        """A tensor filled with one value, which may be a symbolic size: a scalar and a broadcast."""
         assert isinstance(type, TensorType)
         if is_stored(type.element_type):
             return self.convert(self.full(value, tensor(computed_in(type.element_type), type.get_shape())), type.element_type)

@@ -132,7 +132,7 @@ def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 def is_direct(source: Attribute, target: Attribute) -> bool:
-    """Whether one op converts a type into another, of which at least one is only stored."""
+    """Whether one op converts between two types, of which at least one is storage-only."""
     if is_stored(source):
         return target == computed_in(source) or (is_float(source) and target == f64)
     if computed_in(target) == source:
@@ -144,14 +144,14 @@ def is_direct(source: Attribute, target: Attribute) -> bool:
 class ConvertOp(ElementwiseOp):
     """Conversion to another element type. Floats to integers truncate and saturate, NaN gives 0; to i1 is `x != 0`.
 
-    Of complex numbers the real part is converted, but to i1 and to complex types.
+    Complex numbers convert by their real part, except to i1 and to complex types.
 
     ```mlir
     %y = graph.convert %x : tensor<4xf32> -> tensor<4xi32>
     ```
 
     (C1) Operand and result have one shape.
-    (C2) Types that are only stored are converted from and to the one in which they are computed: f16, bf16 and floats of 8 bits
+    (C2) Storage-only types are converted from and to the type in which they are computed: f16, bf16 and floats of 8 bits
     from and to f32, i4 and ui4 from and to i8 and ui8, of which they keep the low bits. Floats also from and to f64, and from
     integers: whatever is converted to one is rounded once, to nearest even.
     """

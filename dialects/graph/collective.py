@@ -1,4 +1,4 @@
-"""Collectives: ops that see what the elements of a mapped axis hold, where others see their own element alone.
+"""Collectives: ops that read all elements of a mapped axis, where other ops see their own element alone.
 
 An axis is named by the index of the element along it, a scalar operand that `graph.vmap` maps: a collective whose index becomes
 batched is resolved there, and its result is the same for all elements, so it has no batch dim. Every other axis batches it as
@@ -42,7 +42,7 @@ class CollectiveOp(CompositeOp):
     @classmethod
     @abstractmethod
     def of_all(cls, b: Any, x: SSAValue) -> SSAValue:
-        """The result, of what all elements of the axis hold along the first dim."""
+        """The result, from the elements of the axis stacked along the first dim."""
 
     @classmethod
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
@@ -50,7 +50,7 @@ class CollectiveOp(CompositeOp):
 
 
 def _batch_other_axis(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    """Another axis than the op's own: its dim is the first of the operand, and of the result."""
+    """Batching along another axis than the op's own: the dim leads the operand and the result."""
     x, index = operands
     name = op.name.removeprefix("graph.")
     y = getattr(b, name)(x, index, size=integer(op.properties["size"]))
@@ -103,7 +103,7 @@ def _transpose_all_gather(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue
 
 @graph_op
 class AllGatherOp(CollectiveOp):
-    """What all elements of a mapped axis hold, along a new first dim.
+    """The elements of a mapped axis, stacked along a new first dim.
 
     ```mlir
     %y = graph.all_gather %x at %i of 8 : (tensor<4xf32>, tensor<i64>) -> tensor<8x4xf32>

@@ -1,7 +1,7 @@
 """Complex numbers: their parts, their magnitude, and complex arrays seen as arrays of pairs.
 
 Complex types are of the graph level alone. `graph-split-complex` turns each value into its real and its imaginary part, so that
-what is below computes with floats, in planes. In memory a complex array is an array of pairs: `as_pairs` and `from_pairs` show
+lower levels compute with floats, in planes. In memory a complex array is an array of pairs: `as_pairs` and `from_pairs` show
 one as the other, `interleave` makes pairs of two planes.
 """
 
@@ -93,7 +93,7 @@ class ComplexOp(ElementwiseOp):
 
 
 class OfComplexOp(GraphOp, ABC):
-    """Base of what is a real number of each complex one."""
+    """Base of ops from a complex tensor to a real one of the same shape."""
 
     z = operand_def(TensorType)
     y = result_def(TensorType)

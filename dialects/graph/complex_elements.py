@@ -1,6 +1,6 @@
 """Arithmetic in loops over real and complex matrices alike: an element is the tuple of its parts, one or two.
 
-Complex matrices are planes there, so that vectors hold real and imaginary parts as they are.
+Complex matrices are planes there, so that vectors hold real or imaginary parts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Field:
         return (x, self.number(0)) if self.is_complex else (x,)
 
     def divisor(self, largest: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """What makes the largest size of elements 1, itself or, where it is 0 or not finite, 1; and whether it is finite."""
+        """The divisor that scales the largest magnitude to 1 (1 where that is 0 or not finite), and whether it is finite."""
         s = self.b.scalar
         is_finite = s.cmp("lt", largest, self.number(float("inf")))
         is_usual = s.binary("and", is_finite, s.cmp("gt", largest, self.number(0)))
@@ -94,7 +94,7 @@ class Field:
         return tuple(self.b.scalar.select(condition, p, q) for p, q in zip(x, y, strict=True))
 
     def size(self, x: Element) -> SSAValue:
-        """The sum of the magnitudes of the parts: what pivots and scales are chosen by, as in LAPACK."""
+        """The sum of the magnitudes of the parts, by which pivots and scales are chosen, as in LAPACK."""
         s = self.b.scalar
         return s.add(s.abs(x[0]), s.abs(x[1])) if self.is_complex else s.abs(x[0])
 

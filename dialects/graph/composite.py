@@ -232,10 +232,10 @@ class AlongDims(CompositeOp, ABC):
 
 
 def _minus_average(b: Any, weights: SSAValue, dx: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """`dx - sum(weights * dx)` of weights whose sum is 1, taken twice.
+    """`dx - sum(weights * dx)` for weights whose sum is 1, computed in two steps.
 
-    One that has been rounded to 1 has lost what the others have: the first difference cancels there, and the average of what
-    is left over, 0 but for rounding, has it.
+    A weight that was rounded to 1 lacks the weight of the others: the first difference cancels there, and the average of the
+    remainder, which is 0 but for rounding, restores it.
     """
     for _ in range(2):
         dx = b.sub(dx, restore(b, b.reduce(b.mul(weights, dx), kind="add", dims=dims), dims, shape_of(dx)))

@@ -37,7 +37,7 @@ FLAG = tensor(i1, ())
 
 @irdl_op_definition
 class WhileOp(ControlOp):
-    """A loop that goes on while a function of the carried values says so; the body is another function of them.
+    """A loop that runs while a function of the carried values returns true; the body is another function of them.
 
         while condition(consts..., carries...):
             carries = body(consts..., carries...)
@@ -100,7 +100,7 @@ class ChosenOp(ControlOp, ABC):
     @property
     @abstractmethod
     def choice(self) -> SSAValue | None:
-        """The value that tells which function runs; None where there is but one."""
+        """The value that selects the function; None where there is only one."""
 
     @abstractmethod
     def with_functions(
@@ -109,7 +109,7 @@ class ChosenOp(ControlOp, ABC):
         """An op of the same kind that runs others; `linear` numbers the arguments from 0, `choice` is as the property."""
 
     def verify_functions(self, word: str) -> None:
-        """Raise VerifyException unless all functions take the arguments and return what the results are."""
+        """Raise VerifyException unless all functions take the arguments and return values of the types of the results."""
         results = [r.type for r in self.results]
         for name in self.callees:
             function = function_of(self, name)
@@ -125,8 +125,8 @@ class ChosenOp(ControlOp, ABC):
 class CaseOp(ChosenOp):
     """The results of one of several functions, by its number; the others do not run.
 
-    A number below 0 is taken as 0, one past the end as the last. A bool is a number, too, so that two branches are an `if`:
-    the first is for false. There is no op for that alone, since all that a pass knows of the one holds for the other.
+    A number below 0 counts as 0, one past the end as the last. A bool is a number, too, so that two branches are an `if`:
+    the first is for false. An `if` has no op of its own, since every fact that a pass knows of `graph.case` holds for it.
 
     ```mlir
     %y = graph.case %k [@same, @twice, @square](%x) : (tensor<i64>, tensor<4xf32>) -> (tensor<4xf32>)
@@ -134,7 +134,7 @@ class CaseOp(ChosenOp):
     ```
 
     (C1) There is a branch, two for a bool, and each is a function of the module that takes the arguments.
-    (C2) All branches return what the results are.
+    (C2) All branches return values of the types of the results.
     (C3) The index is a tensor<i1> or a tensor<i64>.
     """
 
@@ -187,16 +187,16 @@ class CaseOp(ChosenOp):
 class CallOp(ChosenOp):
     """The results of one function, which is compiled once however often it is called.
 
-    `func.call` says that a function is meant, and `graph-inline` expands it; this says that it stays one. `graph-reroll` writes
-    such calls for bodies that are repeated, as the layers of a network. Whoever reads a graph sees less of it: nothing is fused
-    or simplified across a call.
+    `graph-inline` expands a `func.call`; a `graph.call` stays a call. `graph-reroll` writes
+    such calls for bodies that are repeated, as the layers of a network. Passes see less of such a
+    graph: they fuse and simplify nothing across a call.
 
     ```mlir
     %y = graph.call @layer(%x, %w) : (tensor<32x64xf32>, tensor<64x64xf32>) -> (tensor<32x64xf32>)
     ```
 
     (C1) `callee` is a function of the module that takes the arguments.
-    (C2) It returns what the results are.
+    (C2) It returns values of the types of the results.
     """
 
     name = "graph.call"

@@ -71,7 +71,7 @@ def _batch_dot(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Seque
     result = b.build(op.name.removeprefix("graph."), operands, {**op.properties, **props})
     if all(batched):
         return [result]
-    # the batch dim came out among the free dims of its operand: first of them
+    # the batch dim ended up among the free dims of its operand, as the first of them
     at = n_batch if batched[0] else n_batch + len(free_dims(len(op.shape(0)), lhs_batch, lhs_contract))
     rank = len(op.result_shape()) + 1
     return [result if at == 0 else b.transpose(result, perm=(at, *(d for d in range(rank) if d != at)))]
@@ -118,7 +118,7 @@ class ContractionOp(GraphOp, ABC):
         return (tensor(operands[0].element_type, shape),)
 
     def labels(self) -> tuple[list[int], list[int], list[int]]:
-        """One number a dim: of lhs, of rhs, and of the iteration space (result dims, then contracted dims)."""
+        """A number for each dim of lhs, of rhs, and of the iteration space (result dims, then contracted dims)."""
         lhs_batch, rhs_batch, lhs_contract, rhs_contract = _dims(self.properties)
         lhs, rhs = [-1] * len(self.shape(0)), [-1] * len(self.shape(1))
         space: list[int] = []
@@ -138,7 +138,7 @@ class ContractionOp(GraphOp, ABC):
         return lhs, rhs, space
 
     def term(self, b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
-        """What is summed, of an element of each operand."""
+        """The term of the sum, from an element of each operand."""
         return b.mul(x, y)
 
     def equations(self) -> tuple[Equation, ...]:
@@ -178,7 +178,7 @@ class DotOp(ContractionOp):
     ```
 
     (C1) Operands have one element type, not i1.
-    (C2) As many batch dims on both sides, as many contracting dims on both sides.
+    (C2) Both sides have equally many batch dims and equally many contracting dims.
     (C3) The batch and contracting dims of an operand are distinct and within its rank.
     (C4) Batch sizes agree.
     (C5) Contracting sizes agree.
@@ -204,7 +204,7 @@ class DotOp(ContractionOp):
         return Quiet(meaning, dtype)
 
     def _is_matmul(self) -> bool:
-        """Whether it is a product of two matrices or vectors as `np.matmul` takes them."""
+        """Whether it multiplies two matrices or vectors in the layout of `np.matmul`."""
         left, right = len(self.shape(0)), len(self.shape(1))
         contract = ints(self.lhs_contract), ints(self.rhs_contract)
         return 1 <= left <= 2 and 1 <= right <= 2 and contract == ((left - 1,), (0,)) and not ints(self.lhs_batch)

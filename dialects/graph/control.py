@@ -163,7 +163,7 @@ class ForOp(ControlOp):
 
 
 def is_given_part(op: Operation) -> bool:
-    """Whether an op takes a part without gaps of what is in memory for calls alone: they are given it where it is."""
+    """Whether an op reads a contiguous part of memory only to pass it to calls, which then get a view of it."""
     if not isinstance(op, SliceOp) or op.offset is None:
         return False
     is_in_memory = not isinstance(op.x.owner, GraphOp) or not op.x.has_one_use()

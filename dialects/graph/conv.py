@@ -64,7 +64,7 @@ def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
 
 
 def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAValue:
-    """`x` with the cotangent for a filter, batch and features changed over: what is summed is the batch."""
+    """`x` convolved with the cotangent as the filter, batch and features exchanged: the sum is over the batch."""
     x, x_dims = op.operands[0], (c.x_dims[1], c.x_dims[0], *c.x_dims[2:])
     sizes, window = pick(op.shape(0), c.x_dims[2:]), pick(op.shape(1), c.w_dims[2:])
     out = pick(op.result_shape(), c.y_dims[2:])
@@ -94,7 +94,7 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
 
 
 def _merge(b: Any, x: SSAValue, dim: int) -> SSAValue:
-    """Dim 0 moved in front of dim `dim` of the others, and both made one."""
+    """Dim 0 moved in front of dim `dim` of the others, and both merged."""
     rank = len(shape_of(x))
     x = transposed(b, x, (*range(1, dim + 1), 0, *range(dim + 1, rank)))
     shape = shape_of(x)
@@ -149,8 +149,8 @@ class ConvOp(GraphOp):
 
         y[n, o, p] = sum over i, k of x[n, group(o) * I + i, (p * stride + k * dilation - low) / base_dilation] * w[o, i, k]
 
-    where terms whose division is not exact are zero. `high` is what is added behind; negative padding cuts. `x_dims`, `w_dims`
-    and `y_dims` say which dims of each tensor are batch (result features for `w`), features, and the spatial dims.
+    where terms whose division is not exact are zero. `low` and `high` pad before and after; negative padding cuts.
+    `x_dims`, `w_dims` and `y_dims` say which dims of each tensor are batch (result features for `w`), features and spatial.
     Cost: `2 * elements of y * elements of a filter`.
 
     `tile` has one entry a spatial dim: how many results Winograd's algorithm computes at once; ones are the direct form, and
@@ -249,7 +249,7 @@ class ConvOp(GraphOp):
     def copied(self) -> tuple[int, ...]:
         c = Convolution.of(self.properties)
         features_last = c.y_dims[1] == len(c.y_dims) - 1
-        return (0,) if not features_last or max(c.low) > 0 else ()  # pixels without padding are read where they lie
+        return (0,) if not features_last or max(c.low) > 0 else ()  # pixels without padding are read in place
 
     def nest(self, b: Any) -> None:
         c = Convolution.of(self.properties)

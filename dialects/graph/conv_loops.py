@@ -1,10 +1,10 @@
 """The loop forms of convolutions.
 
-*Flat*, for features before the spatial dims: a product whose columns are the points of the result, which read the image as it
-lies. The image is copied with its padding, apart by the stride phases of rows and columns, so that neighbouring points read
-neighbouring elements also across the end of a row: the element of tap (kh, kw) for the point in row r and column q stands at
-`image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. So nothing is unfolded; the
-few points that lie in the padding are computed and not stored.
+*Flat*, for features before the spatial dims: a matmul whose columns are the points of the result, which read the image without
+an im2col copy. The image is copied with its padding, split by the stride phases of rows and columns, so that neighbouring
+points read neighbouring elements also across the end of a row: the element of tap (kh, kw) for the point in row r and column q
+stands at `image[(r + kh) * pitch + q + kw]`, where the pitch is the width with the padding between two rows. The few points
+that lie in the padding are computed and not stored.
 
 `lowering/strategies/convolutions.py` works on blocks of rows and gives the products register tiles.
 """
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from .conv import ConvOp
 
 FEW_TAPS = 8
-"""Elements of a window along its last dim, in all phases of rows: where there are more, phases that are alike are a loop."""
+"""Most window elements, along the last dim in all phases of rows, that are unrolled; with more, equal phases form a loop."""
 
 FEW_PHASES = 4
-"""Phases that are copied each in loops of its own, between bounds that are numbers."""
+"""Largest number of phases that are each copied by loops of their own, with constant bounds."""
 
 
 def write_conv(op: ConvOp, b: Any) -> None:
@@ -55,14 +55,14 @@ def write_conv(op: ConvOp, b: Any) -> None:
 
 
 def has_open_windows(op: ConvOp) -> bool:
-    """Whether a size is known in calls alone that is not the number of images."""
+    """Whether a size other than the number of images is symbolic."""
     c = Convolution.of(op.properties)
     sizes = (*pick(op.shape(0), c.x_dims[1:]), *op.shape(1), *pick(op.result_shape(), c.y_dims[1:]))
     return any(isinstance(size, Size) for size in sizes)
 
 
 class Form:
-    """What all loop forms need: sizes by role, and the operands at points by role."""
+    """The base of all loop forms: sizes by role, and access to the operands at points by role."""
 
     def __init__(self, op: ConvOp, b: Any):
         self.op, self.b = op, b
@@ -113,7 +113,7 @@ class Form:
 
 @dataclass(frozen=True)
 class _Part:
-    """An image and a group of its features, the copy of what windows read of them, and the sums at all points."""
+    """An image and a group of its features, the padded copy that windows read, and the sums at all points."""
 
     image: Index
     group: AffineExpr
@@ -174,9 +174,9 @@ class _Flat:
         return laid
 
     def _phases(self, write: Callable[[Index, Index], None]) -> None:
-        """Write what is done for each phase of rows and of columns, by their numbers; many in a loop over rows.
+        """Write the code of each phase of rows and of columns, by their numbers; many phases of rows are a loop.
 
-        Phases of columns are copied each by itself, between bounds that are numbers.
+        Each phase of columns is copied by its own loops, with constant bounds.
         """
         rows, columns = len(self.first.phases), len(self.last.phases)
         if rows * columns <= FEW_PHASES or not self.first.are_even:
@@ -188,7 +188,7 @@ class _Flat:
                 write(i, j)
 
     def _multiply(self, part: _Part) -> None:
-        """The sums: for each feature of the image the sum of a phase goes on from that of the phase before."""
+        """The sums: for each feature of the image the sum of a phase starts from that of the phase before."""
         form, b = self.form, self.b
         sizes = [len(axis.phases) for axis in (self.first, self.last)]
         with over(b, self.counts) as outer, b.loop(form.per_group) as i, b.loop(self.columns) as j:
@@ -229,7 +229,7 @@ class _Flat:
         return b.scalar.mul(form.w(part.group * form.per_group + filter_, feature, tap), image)
 
     def _results(self, part: _Part) -> None:
-        """Write the sums that are no padding."""
+        """Write the sums of the points that are not padding."""
         form, b = self.form, self.b
         points = (self.first.count, self.last.count)
         with over(b, self.counts) as outer, b.loop(form.per_group) as i, over(b, points) as (r, q):

@@ -1,10 +1,10 @@
 """The loop form of 3x3 convolutions by Winograd's F(2x2, 3x3) and F(4x4, 3x3), features last.
 
 A tile of `m x m` results reads `(m + 2) x (m + 2)` elements of each feature. Transformed, tiles and filters are multiplied
-point by point, and over the features that is a product of matrices for each of the `(m + 2)^2` points:
+point by point, and over the features that is a matmul for each of the `(m + 2)^2` points:
 
     filters [point, feature, result feature]       from all filters
-    padded  [image, row, column, feature]          what tiles read
+    padded  [image, row, column, feature]          read by tiles
     image   [point, image, tile, tile, feature]    from the tiles
     products[point, image, tile, tile, result feature]     a sum over features
     results                                        from the products of a tile
@@ -87,8 +87,8 @@ class _Winograd:
     def _both(self, matrix: np.ndarray, load: Load, store: Store, rows: Any = None) -> None:
         """`store(i, row i of matrix @ values @ matrix^T)` for a square of values `load(i, j)`; of the first `rows` rows only.
 
-        Columns first: what they become waits in a local buffer. These loops stay loops: more values wait than there are
-        registers, and written out they would be most of what is compiled of a convolution.
+        Columns come first; their results are kept in a local buffer. These loops are not unrolled: there are more intermediate
+        values than registers, and unrolled they would be most of the code of a convolution.
         """
         b, (size, inner) = self.b, matrix.shape
         half = b.local((size, inner), self.element, "stack", name="half")
@@ -117,7 +117,7 @@ class _Winograd:
         self._both(matrix, load, self._line(size, None, lambda i, j, value: self.b.store(value, made, [i * size + j, *at])))
 
     def _results(self, products: SSAValue) -> None:
-        """Write the results of all tiles, as far as there are such."""
+        """Write the results of all tiles that lie in the result."""
         b, by, m = self.b, self.by, self.by.tile
         with over(b, self.tiles) as (n, p, q), b.loop(self.filters) as o:
             rows, columns = (_inside(at * m, m, size) for at, size in zip((p, q), self.points, strict=True))

@@ -1,4 +1,4 @@
-"""What the properties of a `graph.conv` say, and how its windows slide along one dim."""
+"""The properties of a `graph.conv`, and how its windows slide along one dim."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NONE = DenseArrayBase.from_list(i64, [])
 
 
 def dilated(size: int, by: int) -> int:
-    """How far `size` elements reach when `by - 1` holes stand between neighbours."""
+    """The extent of `size` elements with `by - 1` holes between neighbours."""
     return size if by == 1 else positive(size - 1) * by + least(size, 1)
 
 
@@ -31,7 +31,7 @@ def windows(size: int, window: int, stride: int, dilation: int = 1) -> int:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# What the properties say
+# Properties
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Convolution:
 
     @staticmethod
     def of(props: Props) -> Convolution:
-        """Properties with what they leave out: dilations of 1, dims in the order of their roles."""
+        """Properties with their defaults filled in: dilations of 1, dims in the order of their roles."""
         stride, low, high = (ints(props[name]) for name in ("stride", "low", "high"))
         ones = (1,) * len(stride)
         in_order = tuple(range(len(stride) + 2))
@@ -68,7 +68,7 @@ class Convolution:
         return Convolution(stride, low, high, base_dilation, dilation, x_dims, w_dims, y_dims, groups, tile)
 
     def properties(self) -> dict[str, Any]:
-        """As `GraphBuilder` takes them; what is in order is left out, so that equal convolutions have equal properties."""
+        """The arguments for `GraphBuilder`; defaults are left out, so that equal convolutions have equal properties."""
         in_order = tuple(range(len(self.stride) + 2))
         ones = (1,) * len(self.stride)
         return {
@@ -85,7 +85,7 @@ class Convolution:
         return self.tile if set(self.tile) == {1} else ()
 
     def has_tiles(self, element: Attribute, window: Sequence[int]) -> bool:
-        """Whether Winograd's algorithm is there for filters of a window."""
+        """Whether Winograd's algorithm is implemented for filters of this size."""
         ones = (1, 1)
         plain = self.stride == self.dilation == self.base_dilation == ones and self.groups == 1
         return plain and element == f32 and tuple(window) == (3, 3)

@@ -1,4 +1,4 @@
-"""Ops that make tensors from nothing: constants and index ranges."""
+"""Ops without operands: constants, index ranges, sizes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class IotaOp(GraphOp):
 
 @graph_op
 class DimOp(GraphOp):
-    """A size as a number, which only a call knows.
+    """A symbolic size as a scalar.
 
     ```mlir
     %n = graph.dim ["2 * n + 1"] : tensor<i64>

@@ -1,4 +1,4 @@
-"""Functions that bring their own derivatives.
+"""Functions with derivatives of their own.
 
 graph.custom_derivative   a call of a function whose derivative is given by others
 graph.transpose_of        the linear map whose transpose is a function; only inside of graph.transposed
@@ -33,7 +33,7 @@ from .effects import EffectsOfFunctions
 
 @irdl_op_definition
 class CustomDerivativeOp(TextOp):
-    """A call of `callee`; derivatives are those that other functions compute, instead of those of its ops.
+    """A call of `callee`, whose derivatives other functions compute instead of its ops.
 
         jvp @rule:              results, tangents  = rule(consts, arguments, tangents of float arguments)
         vjp @forward, @reverse: results, residuals = forward(consts, arguments)
@@ -52,7 +52,7 @@ class CustomDerivativeOp(TextOp):
 
     (C1) `callee` and the rules are functions of the module; `callee` is one of the consts and the arguments.
     (C2) Results have the types that `callee` returns.
-    (C3) A rule takes and returns what stands above; consts have no tangents.
+    (C3) A rule takes and returns the values listed above; consts have no tangents.
     """
 
     name = "graph.custom_derivative"

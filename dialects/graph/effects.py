@@ -1,4 +1,4 @@
-"""Effects: what a program does to the process that runs it, in the order in which its ops stand.
+"""Effects: actions on the process that runs a program, in the order of its ops.
 
 graph.print      a line of text with values in it
 graph.assert     a condition that ends the program with an error where it does not hold
@@ -50,7 +50,7 @@ _NONE: frozenset[EffectInstance] = frozenset()
 
 
 class OwnEffect(MemoryEffect):
-    """Of an op that is an effect, unless it says that it is pure."""
+    """The trait of an op that is an effect, unless a property says that it is pure."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> Set[EffectInstance]:
@@ -58,7 +58,7 @@ class OwnEffect(MemoryEffect):
 
 
 class EffectsOfFunctions(MemoryEffect):
-    """Of an op that runs functions of the module: it has their effects."""
+    """The trait of an op that runs functions of the module: it has their effects."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> Set[EffectInstance]:
@@ -80,7 +80,7 @@ class EffectOp(TextOp):
 
     @property
     def is_effect(self) -> bool:
-        """Whether it must happen, and when the others around it say."""
+        """Whether the op must run, in order with the effects around it."""
         return True
 
     @property
@@ -120,7 +120,7 @@ class PrintOp(EffectOp):
     graph.print where %taken "x = {0}"(%x) batch 1 : (tensor<8xi1>, tensor<8x4xf32>) -> ()
     ```
 
-    (C1) The text names values by position, and only those that there are.
+    (C1) The text names values by position, and each of these exists.
     (C2) A batch is the first dims of all values, and of the condition all dims, which is of i1.
     (C3) There are no results.
     """
@@ -149,7 +149,7 @@ class AssertOp(EffectOp):
     graph.assert %ok "x must be positive, got {0}"(%x) : (tensor<i1>, tensor<f32>) -> ()
     ```
 
-    (C1) The text names values by position, and only those that there are.
+    (C1) The text names values by position, and each of these exists.
     (C2) The condition is of i1, of the dims of the batch, with which all values begin.
     (C3) There are no results.
     """
@@ -251,10 +251,10 @@ class AfterOp(GraphOp):
 
 
 def fields_of(text: str) -> Iterator[str]:
-    """The fields of a format string, those in the specifications of others too.
+    """The fields of a format string, including those nested in the specifications of others.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no format string.
     """
     for _, field, specification, _ in Formatter().parse(text):
         if field is not None:

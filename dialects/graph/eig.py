@@ -24,7 +24,7 @@ from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrice
 from .schur import Reduction
 
 _MOST_SWEEPS = 16
-"""Sweeps of balancing at most; two or three are usual."""
+"""Largest number of sweeps of balancing; two or three are usual."""
 
 
 def _jvp_eig(b: Any, op: EigOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
@@ -104,7 +104,7 @@ class EigOp(MatrixOp):
 
 
 class _Eigen(Reduction):
-    """What `eig` stores."""
+    """Stores the results of `eig`."""
 
     def write(self) -> None:
         b, m, n, f = self.b, self.m, self.n, self.f
@@ -125,7 +125,7 @@ class _Eigen(Reduction):
                 self._vector(e.index, unit)
 
     def _balance(self) -> None:
-        """Scale rows and columns by powers of 2 until the sums of both are alike; `d` holds the factors of rows of vectors."""
+        """Scale rows and columns by powers of 2 until their sums are similar; `d` holds the factors for rows of vectors."""
         b, n, f, h = self.b, self.n, self.f, self.h
         s_one = f.number(1)
         with b.loop(n) as i:
@@ -212,7 +212,7 @@ class _Eigen(Reduction):
             self.m.store(c.mul(factor, c.load(sums, [j.index])), 1, j.index, e)
 
     def _start(self, e: Any, value: Element) -> Any:
-        """The last component, 1, and of a pair of complex values the one before; which rows are to be solved then."""
+        """Set the last component to 1, and for a pair of complex values the one before; the rows that are left to solve."""
         b, f, c, h, y = self.b, self.f, self.c, self.h, self.y
         s, zero = b.scalar, f.number(0)
         here = b.position(e)
@@ -224,7 +224,7 @@ class _Eigen(Reduction):
             s = b.scalar
             below, above = f.load(h, [last, last - 1])[0], f.load(h, [last - 1, last])[0]
             left, right = (self._less(f.load(h, [i, i]), value) for i in (last - 1, last))
-            # the larger of the elements beside the diagonal divides, or what is beside it
+            # divide by the larger of the off-diagonal elements
             from_row = c.neg(c.shrink(right, s.select(s.cmp("eq", below, f.number(0)), f.number(1), below)))
             from_column = c.div(c.of_real(s.neg(above)), left)
             is_below = s.cmp("gt", s.abs(below), s.abs(above))
@@ -267,7 +267,7 @@ class _Eigen(Reduction):
             self._keep_small(before)
 
     def _least(self, value: Element) -> SSAValue:
-        """The smallest difference of eigenvalues that is told from 0."""
+        """The smallest difference of eigenvalues that counts as nonzero."""
         s, c = self.b.scalar, self.c
         info = np.finfo(numpy_dtype(c.part))
         return s.max(s.mul(self.eps, c.size(value)), c.number(float(info.tiny / info.eps)))
@@ -279,7 +279,7 @@ class _Eigen(Reduction):
         c.store(c.div(x, c.select(is_small, c.of_real(least), by)), self.y, [i])
 
     def _keep_small(self, i: Any) -> None:
-        """Divide what is solved by component `i` where it is so large that a product with it may overflow."""
+        """Divide the solved components by component `i` where that is so large that a product with it may overflow."""
         b, n, c, y = self.b, self.n, self.c, self.y
         size = c.size(c.load(y, [i]))
         with b.when(b.scalar.cmp("gt", b.scalar.mul(b.scalar.mul(self.eps, size), size), self.f.number(1))):

@@ -1,4 +1,4 @@
-"""What eigenvectors and singular vectors are given: a phase, and a place in an order.
+"""The phase and the rank (position in sorted order) of eigenvectors and singular vectors.
 
 Vectors have any sign in the literature, complex ones any phase; here the first component that is at least half as large as the
 largest is real and positive, so that equal matrices have equal vectors on all machines.
@@ -17,7 +17,7 @@ from ..types import index, numpy_dtype
 from .complex_elements import Element, Field
 
 MOST_STEPS = 30
-"""QL steps for an eigenvalue, and sweeps of rotations, at most: LAPACK's limits; two steps and eight sweeps are usual."""
+"""Largest number of QL steps for an eigenvalue: LAPACK's limit; two are usual."""
 
 
 def epsilon_of(element: Any) -> float:
@@ -58,7 +58,7 @@ def _phase(f: Field, x: Element, size: SSAValue) -> Element:
 
 
 def rank_in(b: Any, n: int, values: SSAValue, i: Any, predicate: str) -> Any:
-    """The place of element `i` of a local vector in an order: how many others compare so, or are equal and stand before it."""
+    """The rank of element `i` of a local vector: how many others satisfy the predicate, or are equal and come before it."""
     zero, one = b.scalar.const(0, i32), b.scalar.const(1, i32)
     with b.loop(n, "seq", inits=[zero]) as j:
         x, y = b.load(values, [j.index]), b.load(values, [i])

@@ -107,7 +107,7 @@ class EighOp(MatrixOp):
                 m.store(f.mul(phase, f.load(vectors, [i.index, j.index])), 1, j.index, to)
 
     def _scaled(self, b: Any, m: Matrices, n: int, a: Element) -> tuple[SSAValue, SSAValue]:
-        """Copy the matrix, its largest element 1; by what it was divided, and whether all elements were finite."""
+        """Copy the matrix, scaled to a largest element of 1; returns the divisor and whether all elements were finite."""
         f = m.field
         zero = f.number(0)
 
@@ -131,7 +131,7 @@ class EighOp(MatrixOp):
         return b.scalar.select(is_finite, divisor, f.number(float("nan"))), is_finite
 
     def _tridiagonal(self, b: Any, n: int, f: Field, a: Element, kept: Element, d: SSAValue, e: SSAValue) -> None:
-        """Reflect rows and columns until only `d` and, beside it, `e` are left; row `k` of `kept` is reflector `k`."""
+        """Reflect rows and columns until the diagonal `d` and subdiagonal `e` remain; row `k` of `kept` is reflector `k`."""
         width, lanes = shape_of(a[0])[-1], b.target.lanes(width_of(f.part))
         p = f.local((width,), "product")
         reflector = Reflector(f, n, width)
@@ -143,7 +143,7 @@ class EighOp(MatrixOp):
             with b.loop(width) as j:
                 f.store(reflector.at(j.index), kept, [k.index, j.index])
                 f.store(f.const(0), p, [j.index])
-            begin = first // lanes * lanes  # elements before `first` are read no more
+            begin = first // lanes * lanes  # elements before `first` are not read again
             with b.loop(n, "seq", lower=first) as i:
                 factor = reflector.at(i.index)
                 with b.loop(width, lower=begin) as j:
@@ -166,7 +166,7 @@ class EighOp(MatrixOp):
         b.store(f.number(0), e, [n - 1])
 
     def _steps(self, b: Any, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
-        """QL steps until nothing is left beside the diagonal; the first eigenvalue that is not found yet is carried.
+        """QL steps until all off-diagonal elements are negligible; the loop carries the number of the first value not found.
 
         The rotations of several steps are kept, and then applied to blocks of columns that the first-level cache holds.
         """
@@ -189,7 +189,7 @@ class EighOp(MatrixOp):
     def _step(
         self, b: Any, n: int, element: Any, low_value: SSAValue, d: SSAValue, e: SSAValue, rotations: Rotations, number: Any
     ) -> SSAValue:
-        """One step on the block that begins at `low_value`, or none where that is found already; where the next one begins."""
+        """One step on the block that begins at `low_value`, or none if its value is found; where the next block begins."""
         zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
         eps, stop, low = b.scalar.const(epsilon_of(element), element), b.position(n - 1), b.index_of(low_value)
         # the end of the block: the first element beside the diagonal that is negligible
@@ -277,9 +277,9 @@ def multiplied_out(b: Any, n: int, f: Field, q: Element, rows: Element, offset: 
 
 
 STEPS_AT_ONCE = 32
-"""QL steps whose rotations are applied together."""
+"""Number of QL steps whose rotations are applied together."""
 _COLUMNS = 32
-"""Columns of a block: of 256 rows of f32 it fits the first-level cache."""
+"""Columns of a block; a block of 256 rows of f32 fits the first-level cache."""
 
 
 class Rotations:
@@ -306,7 +306,7 @@ class Rotations:
                     b.store(value, block, [part.index, i.index, j.index])
 
     def _columns(self, part: Any) -> Any:
-        """A loop over the columns of a block that the matrix has."""
+        """A loop over the columns of a block that lie in the matrix."""
         return self.b.loop([part * -_COLUMNS + self.n, _COLUMNS])
 
     def start(self, step: Any, low: SSAValue, high: SSAValue) -> None:

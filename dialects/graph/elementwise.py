@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def joined_shape(operands: Sequence[TensorType]) -> tuple[int, ...]:
-    """The common shape of operands that agree, known sizes instead of `?`."""
+    """The common shape of operands whose shapes agree; a known size replaces `?`."""
     shape = operands[0].get_shape()
     for other in operands[1:]:
         shape = tuple(unify(a, b) for a, b in zip(shape, other.get_shape(), strict=True))
@@ -37,7 +37,7 @@ class ElementwiseOp(GraphOp, ABC):
     batching = "elementwise"
     if TYPE_CHECKING:
         domain: str
-        """Which element types it takes: a key of `_DOMAINS`."""
+        """The element types that the op takes: a key of `_DOMAINS`."""
 
     def scalar(self, b: ScalarBuilder, *operands: SSAValue) -> SSAValue:
         """The scalar expression; it must also be valid on vectors."""
@@ -71,7 +71,7 @@ _DOMAINS: dict[str, tuple[Callable[[Any], bool], str]] = {
 def require_domain(domain: str, operand: TensorType) -> None:
     """Raise DTypeError unless the element type belongs to `float`, `number`, `integer`, `whole` or `any`.
 
-    Complex types belong where their parts do: which ops take them is said by `OpFacts.stores`.
+    A complex type belongs where its parts do; `OpFacts.stores` says which ops take complex types.
     """
     accepts, words = _DOMAINS[domain]
     if not accepts(part_of(operand.element_type)):
@@ -90,7 +90,7 @@ def row(
     example: str,
     constraints: Sequence[str],
 ) -> type[FamilyT]:
-    """An op of a family from its row of a table; the docstring has the meaning, an example and the family's constraints."""
+    """An op of a family from a row of its table; the docstring has the meaning, an example and the family's constraints."""
     domain = base.domain if domain is None else domain
     rules = [*constraints, f"The element type is {_DOMAINS[domain][1]}."]
     shown = f"%y = graph.{name} {example} : tensor<4x{'i32' if domain in ('integer', 'whole') else 'f32'}>"

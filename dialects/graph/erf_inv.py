@@ -1,8 +1,8 @@
 """The inverse of the error function, as polynomials in `w = -log((1 - x) (1 + x))`.
 
 M. Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition, 2011: `x p(w)` with a few polynomials, each over
-an interval of `w`. jax has the same polynomials of `-log1p(-x x)`, where the square has been rounded: near 1 and -1 that is
-as far off as if `x` were the next float.
+an interval of `w`. jax evaluates the same polynomials at `-log1p(-x x)`, where the square is rounded: near 1 and -1
+the error is that of the next float in place of `x`.
 """
 
 from __future__ import annotations

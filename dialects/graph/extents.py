@@ -1,12 +1,12 @@
-"""Which sizes of type `?` are one number in every call.
+"""Dims of size `?` that have equal sizes in every call.
 
-The maps of equations say it, where the loops of an op run over all that it reads (`OpFacts.covers_operands`): the operands of
+The maps of equations say so, where the loops of an op run over all that it reads (`OpFacts.covers_operands`): the operands of
 an elementwise op agree, and a product has the rows of its left operand.
 
     %h = graph.dot %x, %w ... : (tensor<?x64xf32>, tensor<64x32xf32>) -> tensor<?x32xf32>     %h has the rows of %x
     %y = graph.add %h, %z : tensor<?x32xf32>                                                  and so has %z
 
-Of other ops (slices, reshapes, gathers, ops with nests of their own) the type rules say what follows, once sizes have names.
+For other ops (slices, reshapes, gathers, ops with their own nests) the type rules derive the sizes, once sizes have names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Dim = tuple[object, int]
 
 
 def has_open_sizes(block: Block) -> bool:
-    """Whether a value of a block has a size that only a call knows."""
+    """Whether a value of a block has a symbolic size."""
     values = (value for op in block.ops for value in op.results)
     return any(has_open_size(value) for value in (*block.args, *values))
 
@@ -34,7 +34,7 @@ class Extents:
     """The sizes of the values of a block, up to equality.
 
     Args:
-        whole: whether each op must say how the sizes of its results follow; else those of an op that does not may be any.
+        whole: whether each op must say how the sizes of its results follow; else unexplained sizes may be any.
 
     Raises:
         CompileError: an op takes no `?`, or two known sizes would have to be equal; at the op.
@@ -98,7 +98,7 @@ class Extents:
         return self._known.get(self._find(dim)) if known == DYNAMIC else known
 
     def of(self, value: SSAValue, dim: int) -> int | Dim:
-        """The size of a dim: a number, or what stands for all dims that are as large."""
+        """The size of a dim: a number, or the representative of all dims of equal size."""
         size = self._size((value, dim))
         return self._find((value, dim)) if size is None else size
 

@@ -195,7 +195,7 @@ class TriangularSolveOp(MatrixOp):
 
     @property
     def goes_down(self) -> bool:
-        """Whether the first row of the solution is known first."""
+        """Whether the solution is found from the first row on (forward substitution)."""
         return (self.side.data == "lower") == (self.form.data == "plain")
 
     def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -236,7 +236,7 @@ class TriangularSolveOp(MatrixOp):
 
 
 def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
-    # of the leading square block P dA = L (tril(G) + triu(G)) U with G = L^-1 P dA U^-1; then what stands below or beside it
+    # of the leading square block P dA = L (tril(G) + triu(G)) U with G = L^-1 P dA U^-1; then the rest of the rows or columns
     y, (da,) = op.y, tangents
     rows, columns = shape_of(y)[-2:]
     k = min(rows, columns)
@@ -273,7 +273,7 @@ def permuted(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
 
 
 def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
-    """The rows of which `permuted` makes `x`."""
+    """The inverse of `permuted`: the rows that it would reorder to `x`."""
     rank = len(shape_of(x))
     if 0 in shape_of(x):
         return x
@@ -282,9 +282,9 @@ def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
 
 @graph_op
 class LuOp(MatrixOp):
-    """Triangular factors of matrices, the last two dims, with rows exchanged so that no factor of a row is above 1.
+    """Triangular factors of matrices, the last two dims, with partial pivoting: no multiplier of a row is above 1.
 
-    Of complex elements the one with the largest sum of magnitudes of its parts is the pivot, as in LAPACK.
+    Among complex elements the one with the largest sum of magnitudes of its parts is the pivot, as in LAPACK.
 
     `x[order] = L U` with `L` unit lower triangular: `y` holds `U` and below its diagonal `L`. Row `k` was exchanged with row
     `pivots[k]`, one exchange after the other; `graph.permutation` makes `order` of them. A column without a pivot is left as it
@@ -375,7 +375,7 @@ class LuOp(MatrixOp):
         return b.scalar.convert(i.results[1], i32)
 
     def _pivot(self, b: Any, f: Field, column: Element, k: Any) -> SSAValue:
-        """The same of a column that is contiguous: the largest size, and then the first row that has it."""
+        """The same for a contiguous column: the largest magnitude, and then the first row that has it."""
         rows = self.shape()[-2]
 
         def size(i: Any) -> SSAValue:
@@ -398,7 +398,7 @@ class LuOp(MatrixOp):
             m.store(one, 0, p, j.index)
 
     def _exchange_in_lanes(self, b: Any, m: Matrices, k: Any, p: SSAValue) -> None:
-        """The same where each lane has a `p` of its own: a comparison a row takes less than an index from data."""
+        """The same where each lane has its own `p`: a comparison per row takes less time than a gather."""
         rows, columns = self.shape()[-2:]
         with b.loop(columns) as j:
             one = m.load(0, k, j.index)
@@ -416,7 +416,7 @@ def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], 
 
 @graph_op
 class PermutationOp(GraphOp):
-    """The order of rows after exchanges, one after the other: of row `k` with row `pivots[k]`, along the last dim.
+    """The order of rows after row `k` was exchanged with row `pivots[k]`, for each `k` in turn, along the last dim.
 
     ```mlir
     %o = graph.permutation %p of 4 : tensor<2x3xi32> -> tensor<2x4xi32>

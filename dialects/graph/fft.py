@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms: `fft` of complex tensors, and `butterflies`, the loops that it becomes.
+"""Discrete Fourier transforms: `fft` of complex tensors, and `butterflies`, the loops to which it is lowered.
 
 `graph-split-complex` plans a transform (`transforms/_fourier.py`) and writes it with `butterflies`: a mixed-radix transform by
-Stockham's algorithm, which needs no reversal of digits. A pass of radix r takes transforms of length `r * m` apart:
+Stockham's algorithm, which needs no reversal of digits. A pass of radix r splits transforms of length `r * m`:
 
     y[q + s*(r*p + j)] = w**(p*j) * sum_i x[q + s*(p + i*m)] * exp(-2 pi i j / r)     for p < m, q < s, j < r
 
@@ -45,7 +45,7 @@ from .elementwise import joined_shape
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
 _MOST_STACK = 1 << 15
-"""Bytes of buffers that stand on the stack."""
+"""Largest total of buffers on the stack, in bytes."""
 
 
 def _require_direction(direction: str) -> None:
@@ -126,14 +126,14 @@ def passes(radices: Sequence[int]) -> list[Pass]:
 
 
 def table_size(radices: Sequence[int]) -> int:
-    """How many roots of unity the passes multiply by."""
+    """How many roots of unity (twiddle factors) the passes multiply by."""
     return max(1, sum((radix - 1) * m for radix, m, *_ in passes(radices) if m > 1))
 
 
 def roots_of_unity(numbers: Any, n: int, direction: str, dtype: np.dtype) -> np.ndarray:
     """`exp(-+ 2 pi i k / n)` of integers k, real parts before imaginary ones: each correctly rounded but for rare cases.
 
-    Angles are brought into an eighth of the circle, exactly, and evaluated in extended precision.
+    Angles are reduced exactly to an eighth of the circle and evaluated in extended precision.
     """
     k = np.asarray(numbers, np.int64) % n * 8
     octant, rest = k // n, k % n
@@ -252,7 +252,7 @@ class Butterfly:
         return [rows[k % first][k // first] for k in range(n)]
 
     def _prime(self, x: Sequence[Number]) -> list[Number]:
-        """Numbers that are as far from the first on either side share their cosines, and but for the sign their sines."""
+        """The direct sum: terms at equal distance from the first on either side share cosines, and sines up to the sign."""
         n = len(x)
         half = range(1, n // 2 + 1)
         sums, gaps = [self.add(x[k], x[n - k]) for k in half], [self.sub(x[k], x[n - k]) for k in half]
@@ -279,7 +279,7 @@ def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batche
 class ButterfliesOp(GraphOp):
     """The transform along the middle dim of a tensor of three, by passes; the result has pairs along a new last dim.
 
-    `roots` has what the passes multiply by between each other (`table`). In the form `pairs` the middle dim of the first
+    `roots` has the twiddle factors of the passes (`table`). In the form `pairs` the middle dim of the first
     operand has real and imaginary parts in turn, and the second one is not read. With a `twist` of t, element k of column c is
     multiplied by two more roots at the end, which stand in the table behind those of the passes: number `k * t + c % t`, and
     behind these `c / t * n + k`.
@@ -405,7 +405,7 @@ class _Nest:
                 yield opened.index
 
     def butterfly(self, x: list[Number], step: Pass, p: Any) -> Iterator[Number]:
-        """The numbers of a butterfly, times the roots of its place in the pass."""
+        """The inputs of a butterfly, times its twiddle factors."""
         write = Butterfly(self.b.scalar, self.element, self.op.direction.data, self.b.target.has_fma)
         for j, y in enumerate(write.of(x)):
             if j and step.m > 1:
@@ -416,7 +416,7 @@ class _Nest:
     # -- one row
 
     def row(self, row: Any) -> None:
-        """A row along memory: its own elements are what vectors hold."""
+        """One contiguous row: vectors hold its elements."""
         b, n = self.b, self.n
         last = len(self.passes) - 1
         source: Any = None
@@ -450,7 +450,7 @@ class _Nest:
     # -- many rows beside each other
 
     def block(self, row: Any, group: Any, start: Any, size: int) -> None:
-        """As many columns as a vector has lanes, all of their elements in nearby memory; they start in a group of `size`."""
+        """As many columns as a vector has lanes, copied to adjacent memory; they start in a group of `size`."""
         b, n, lanes = self.b, self.n, self.lanes
         first = start + group * size
         last = len(self.passes) - 1
@@ -475,7 +475,7 @@ class _Nest:
             source = target
 
     def element_at(self, source: Any, row: Any, first: Any, lane: Any, at: Any) -> Number:
-        """An element of a column: of the operands, of their copy in pairs, or of what the last pass stored."""
+        """An element of a column: of the operands, of their copy in pairs, or of the results of the last pass."""
         b = self.b
         if source is None:
             return b.read(0, [row, at, first + lane]), b.read(1, [row, at, first + lane])
@@ -484,7 +484,7 @@ class _Nest:
         return b.load(source, [at * 2, lane]), b.load(source, [at * 2 + 1, lane])
 
     def copied_pairs(self, row: Any, first: Any, ends: Any) -> SSAValue:
-        """Columns that stand across memory, copied."""
+        """Strided columns, copied."""
         b, size = self.b, 2 * self.n
         place = "stack" if size * self.lanes * width_of(self.element) // 8 <= _MOST_STACK else "scratch"
         copy = b.local((size, self.lanes), self.element, place, name="copy")
@@ -493,7 +493,7 @@ class _Nest:
         return copy
 
     def twisted(self, y: Number, k: Any, group: Any, column: Any) -> Number:
-        """An element times the roots of its place and its column."""
+        """An element times the roots of its position and its column."""
         b = self.b
         write = Butterfly(b.scalar, self.element, self.op.direction.data, b.target.has_fma)
         behind = table_size(ints(self.op.radices))

@@ -1,4 +1,4 @@
-"""Structure of graphs: `graph.fusion` groups ops that become one kernel, `graph.yield` ends a region."""
+"""Structure of graphs: `graph.fusion` groups ops into one kernel, and `graph.yield` ends a region."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class YieldOp(IRDLOperation):
 
 @dataclass
 class Structure:
-    """What blocks that compute the same from their arguments have in common, whatever the names and the order of their ops.
+    """A normal form of blocks: equal for blocks that compute the same from their arguments, whatever the order of their ops.
 
     Attributes:
-        ops: operands before users, from the last op on: corresponding ops of equal blocks stand at one place.
+        ops: operands before users, from the last op on: corresponding ops of equal blocks have the same position.
         numbers: of the values.
         key: equal for such blocks.
     """
@@ -86,11 +86,11 @@ class FusionOp(IRDLOperation):
     }
     ```
 
-    The kernel stores its results in one nest, and computes every other value in the outermost loop of it that knows its index.
+    The kernel stores its results in one nest and computes every other value in the outermost loop that has its indices.
     `order` has the dims of the results in the order of their loops, outermost first; without it that of the dims. With
     `prologues 2`, the last two values of `graph.yield` are no results: they are stored first, each in a nest of its own, in
-    this order, and what reads one many times, as a contraction does, then loads it. A region may see its operands, and give its
-    results, under another shape, in which their elements have the same order: `%a = %x : tensor<2x3x4xf32> as tensor<24xf32>`.
+    this order, and an op that reads one many times, as a contraction does, loads it. A region may see its operands, and give
+    its results, under another shape with the same order of elements: `%a = %x : tensor<2x12xf32> as tensor<24xf32>`.
 
     (C1) Region arguments have the types of the operands, or hold their elements under another static shape.
     (C2) The yielded values have the types of the results, or hold their elements under another static shape.
@@ -118,25 +118,25 @@ class FusionOp(IRDLOperation):
         return tuple(range(len(shape_of(self.yielded()[0])))) if self.order is None else ints(self.order)
 
     def yielded(self) -> Sequence[SSAValue]:
-        """The values of the region that the results are."""
+        """The values of the region that become the results."""
         return self.yield_op().operands[: len(self.results)]
 
     def stored_first(self) -> list[SSAValue]:
         """The values of the region that are stored before the nest of the results, in this order.
 
-        What is an argument or a constant, as rewriting may leave it, is not stored again.
+        An argument or a constant, which rewriting may leave among them, is not stored again.
         """
         values = dict.fromkeys(self.yield_op().operands[len(self.results) :])
         return [v for v in values if isinstance(v.owner, GraphOp) and v.owner.single_equation() is not None]
 
     def set_order(self, order: Sequence[int]) -> None:
-        """Write an order of loops; that of the dims is left out."""
+        """Set the order of loops; the order of the dims is the default and is not written."""
         self.properties.pop("order", None)
         if list(order) != sorted(order):
             self.properties["order"] = DenseArrayBase.from_list(i64, order)
 
     def set_prologues(self, values: Sequence[SSAValue]) -> None:
-        """Let values of the region be stored first."""
+        """Set the values of the region that are stored first."""
         self.yield_op().operands = [*self.yielded(), *values]
         self.properties.pop("prologues", None)
         if values:

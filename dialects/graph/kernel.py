@@ -26,14 +26,14 @@ if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a w
     from ..loop.parameters import Parameter, Sizes
 
 ROLES = ("in", "out", "inout")
-"""How a kernel uses a parameter: it reads it, writes all of its contents, or starts from contents that it is given."""
+"""How a kernel uses a parameter: it reads it, writes all of its contents, or updates its initial contents."""
 
 _IN, _OUT, _INOUT = range(3)
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What a call gives for one parameter: an operand (a number, an array, or initial contents), a result that it writes."""
+    """The argument for one parameter: an operand (a number, an array, or initial contents), a result that is written."""
 
     parameter: Parameter
     operand: SSAValue | None
@@ -65,8 +65,8 @@ class KernelCallOp(GraphOp):
     """A hand-written kernel of the module on tensors: one result for each array that it writes.
 
     There is one argument for each parameter of the kernel, in its order; sizes and strides follow from the shapes. Numbers are
-    tensors of no dims. For an array that the kernel writes stands `out`, or `inout` with its initial contents. What the kernel
-    does not write of an `out` is undefined.
+    tensors of no dims. An array that the kernel writes is `out`, or `inout` with its initial contents. Elements of an `out`
+    that the kernel does not write are undefined.
 
     ```mlir
     %y = graph.kernel @scale(%a, %x, out) : (tensor<f32>, tensor<8xf32>) -> tensor<8xf32>
@@ -76,7 +76,7 @@ class KernelCallOp(GraphOp):
     (C1) The name is that of a kernel of the module, every index argument of which is a size or stride of an array.
     (C2) There is one argument for each parameter.
     (C3) Exactly the arrays that the kernel writes are `out` or `inout`.
-    (C4) What the kernel reads is not `out`.
+    (C4) An array that the kernel reads is not `out`.
     (C5) Element types and ranks are those of the parameters, and sizes agree.
     (C6) The result of an `inout` has the type of its operand.
     """
@@ -119,7 +119,7 @@ class KernelCallOp(GraphOp):
         return found
 
     def arguments(self, kernel: KernelOp) -> list[Argument]:
-        """What stands for each parameter of the kernel.
+        """The argument for each parameter of the kernel.
 
         Raises:
             CompileError: the arguments are not those that it takes.

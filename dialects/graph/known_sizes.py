@@ -1,4 +1,4 @@
-"""Programs for one call: sizes that only a call knows replaced by its numbers."""
+"""Programs for one call: symbolic sizes are replaced by its numbers."""
 
 from __future__ import annotations
 

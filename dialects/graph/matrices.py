@@ -1,4 +1,4 @@
-"""Stacks of matrices, the last two dims of operands: how rules of ops build them, and the base of ops that are loops over each.
+"""Stacks of matrices, the last two dims of operands: helpers for rules of ops, and the base of ops with loops over each matrix.
 
 The loops are written once over real and complex numbers (`complex_elements.py`).
 """
@@ -93,23 +93,23 @@ def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -
 
 
 BLOCK = 64
-"""Columns of a block: measured, their loops take as long as those of half as many and the products."""
+"""Columns of a block. Measured: the loops within a block take as long as those of a block half as wide plus the matmuls."""
 
 
 def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:
-    """Where `row + below` and the column of an element compare so: of each matrix of a stack."""
+    """The mask of elements whose `row + below` and column satisfy a predicate, for each matrix of a stack."""
     rank = len(shape)
     rows, columns = (b.iota(dim=k, result=tensor(i32, shape)) for k in (rank - 2, rank - 1))
     return b.cmp(b.add(rows, b.full_like(rows, below)) if below else rows, columns, predicate=predicate)
 
 
 def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
-    """`x` where row and column compare so, else 0."""
+    """`x` where row and column satisfy a predicate, else 0."""
     return b.select(compared(b, predicate, shape_of(x), below), x, b.zeros_like(x))
 
 
 def mirrored(b: Any, x: SSAValue) -> SSAValue:
-    """The symmetric or Hermitian matrices of which the lower triangles are given; diagonals are real."""
+    """The symmetric or Hermitian matrices with the given lower triangles; diagonals are real."""
     below = kept(b, x, "gt")
     diagonal = kept(b, in_field(b, real_part(b, x), x), "eq")
     return b.add(b.add(below, diagonal), adjoint_of(b, below))
@@ -153,14 +153,14 @@ def batch_leading(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Se
 
 
 _LEAST = 4
-"""Fewer matrices are not worth moving into lanes."""
+"""Fewest matrices that are worth moving into lanes."""
 
 
 class MatrixOp(GraphOp, ABC):
     """Base of ops on stacks of matrices that write their own loops, for one matrix.
 
-    Operands and results of a complex type are split into planes by `graph-split-complex`: the op then has the real parts in
-    their places, and the imaginary parts, in the same order, after them.
+    Operands and results of a complex type are split into planes by `graph-split-complex`: the op then has the real parts as
+    its operands and results, and the imaginary parts, in the same order, after them.
     """
 
     batching = batch_leading
@@ -212,7 +212,7 @@ class MatrixOp(GraphOp, ABC):
         return (*parts, *(p for p, t in zip(parts, found, strict=True) if is_complex(t.element_type)))
 
     def split_results(self) -> list[tuple[int, ...]]:
-        """Of each whole result the places of its parts among the results."""
+        """For each whole result the numbers of its parts among the results."""
         if not self.splits(len(self.operands)):
             return [(k,) for k in range(len(self.results))]
         operands = [tensor(element_of(o), shape_of(o)) for o in self.operands]
@@ -234,7 +234,7 @@ class MatrixOp(GraphOp, ABC):
             return
         lead: dict[int, Any] = {}
         with ExitStack() as loops:
-            # the longest dim innermost: its matrices lie in lanes of vectors
+            # the longest dim is innermost: vectors hold one of its matrices in each lane
             for dim in sorted(range(len(shape) - 2), key=lambda d: shape[d]):
                 lead[dim] = loops.enter_context(b.loop(shape[dim])).index
             m = Matrices(b, self, [lead[dim] for dim in sorted(lead)])
@@ -243,7 +243,7 @@ class MatrixOp(GraphOp, ABC):
             m.copy_results()
 
     def goes_in_lanes(self, target: Any) -> bool:
-        """Whether vectors may hold a matrix in each lane: of several that are small and take the same steps."""
+        """Whether vectors may hold a matrix in each lane: the matrices are several, small, and take the same steps."""
         lead = len(self.shape()) - 2
         elements = sum(math.prod(shape_of(value)[lead:]) for value in (*self.operands, *self.results))
         fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
@@ -259,7 +259,7 @@ class Matrices:
 
     Attributes:
         field: arithmetic with their elements.
-        in_lanes: whether they are in local buffers meanwhile, so that vectors may hold one in each lane.
+        in_lanes: whether they are copied to local buffers, so that vectors may hold one in each lane.
     """
 
     def __init__(self, b: Any, op: MatrixOp, lead: Sequence[Any]):
@@ -287,7 +287,7 @@ class Matrices:
         return i.results[0]
 
     def load(self, k: int, *point: Any) -> Element:
-        """What result `k` holds."""
+        """An element of result `k`, as stored so far."""
         return self.field.load([self.found[part] for part in self.results[k]], self._at(point))
 
     def store(self, value: Element, k: int, *point: Any) -> None:
@@ -295,7 +295,7 @@ class Matrices:
         self.field.store(value, [self.found[part] for part in self.results[k]], self._at(point))
 
     def start(self, k: int, operand: int) -> None:
-        """Let result `k` be as an operand, which is read no more."""
+        """Copy an operand, which is not read again, to result `k`."""
         if self.in_lanes:
             for part, given in zip(self.results[k], self.operands[operand], strict=True):
                 unused = self.found[part].owner
@@ -310,7 +310,7 @@ class Matrices:
     def _at(self, point: Sequence[Any]) -> Sequence[Any]:
         return point if self.in_lanes else [*self.lead, *point]
 
-    # -- copies of what is in memory
+    # -- copies from and to memory
 
     def _locals(self, values: Sequence[SSAValue], name: str) -> list[SSAValue]:
         n = len(self.lead)
@@ -336,13 +336,13 @@ class Matrices:
 
 
 def joined(re: np.ndarray, im: np.ndarray) -> np.ndarray:
-    """The complex numbers with these parts, also where one is infinite."""
+    """The complex numbers with these parts, of which one may be infinite."""
     z = np.empty(re.shape, np.result_type(re, np.complex64))
     z.real, z.imag = re, im  # a product with 1j would make NaN of infinities
     return z
 
 
 def stacked(x: np.ndarray) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """The matrices of a stack with their places."""
+    """The matrices of a stack with their indices."""
     for place in np.ndindex(x.shape[:-2]):
         yield place, x[place]

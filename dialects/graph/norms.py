@@ -40,7 +40,7 @@ def _jvp_layer_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequen
     (dx,) = tangents
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     _, factor = _layer_parts(b, x, op.properties)
-    # what changes the mean or the variance is taken out: (dx - mean(dx) - y mean(y dx)) / deviation
+    # the components that change the mean or the variance are projected out: (dx - mean(dx) - y mean(y dx)) / deviation
     along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, shape_of(x)))
     centered = b.sub(dx, restore(b, _mean(b, dx, dims), dims, shape_of(x)))
     return [b.mul(b.sub(centered, along), factor)]

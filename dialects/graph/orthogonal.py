@@ -2,7 +2,7 @@
 
 A reflector is `I - v v^T` with a vector of squared length 2, or 0 where there is nothing to reflect. The product of reflectors
 `H_0 H_1 ... = I - V T V^T`, with the inverse of `T` the upper triangle of `V^T V` with ones on its diagonal (Puglisi, 1992), so
-that what is applied is two products and a triangular solve.
+that two matmuls and a triangular solve apply it.
 
 Of complex vectors a reflector is `I - tau v v^H`, which makes the first element real, as in LAPACK. With a squared length of 2
 it is unitary where `1 / tau` is `1 + i s`; `v` is a real multiple of `x - beta e`, so that its first element `v_0` tells `s`:
@@ -74,7 +74,7 @@ def _weights(b: Any, v: SSAValue, y: SSAValue) -> SSAValue:
 
 
 class Reflector:
-    """The loops of one reflector: a vector of a matrix that is read and replaced element by element.
+    """The loops of one reflector: its vector, made from a row or column of a matrix, is kept in a local buffer.
 
     Its buffer has zeros from `size` to `width`.
     """
@@ -86,13 +86,13 @@ class Reflector:
     def make(self, start: Any, get: Callable[[Any], Element]) -> SSAValue:
         """The vector `v` whose reflector makes the elements `get(i)` from `start` on a real multiple of the first unit vector.
 
-        Returns that multiple. `v` is 0 before `start`. Lengths are found of elements divided by the largest one, so that no
-        square overflows.
+        Returns that multiple. `v` is 0 before `start`. Elements are divided by the largest one before their length is
+        computed, so that no square overflows.
         """
         f, b = self.field, self.field.b
         zero, one = f.number(0), f.number(1)
         with b.loop(self.size, "seq", lower=start + 1) as i:
-            f.store(get(i.index), self.v, [i.index])  # side by side, so that vectors reduce them
+            f.store(get(i.index), self.v, [i.index])  # contiguous, so that vectors reduce them
         with b.loop(self.size, "reduce", lower=start + 1, monoid="max", inits=[zero]) as i:
             i.give(f.size(self.at(i.index)))
         rest, first = i.results[0], get(start)

@@ -1,4 +1,4 @@
-"""Products of bytes and of bf16 numbers as those of words, four or two terms at a time (`dialects/packed_dot.py`)."""
+"""Dot products of bytes and of bf16 numbers, packed in words of four or two terms (`dialects/packed_dot.py`)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .batching import along
 from .contract import ContractionOp
 
 PARTS: dict[Attribute, int] = {part: kind.parts for kind in KINDS.values() for part in (kind.right, kind.left)}
-"""How many numbers of a type a word holds."""
+"""How many elements of a type a word holds."""
 
 _NO_DERIVATIVE = NotDifferentiable(lambda op: f"'{op.name}' op stands after all derivatives")
 
 
 @graph_op
 class PackWordsOp(GraphOp):
-    """Words of as many neighbours along a dim as 32 bits hold, the first in the lowest bits.
+    """Words of 32 bits, each packed from neighbours along a dim, the first in the lowest bits.
 
     ```mlir
     %w = graph.pack_words %x dim 0 : tensor<8x4xi8> -> tensor<2x4xi32>
@@ -88,7 +88,7 @@ class PackWordsOp(GraphOp):
 
 @graph_op
 class DotWordsOp(ContractionOp):
-    """As `graph.dot`, of words: each term is the sum of the products of their parts.
+    """`graph.dot` on packed words: each term is the sum of the products of their parts.
 
     ```mlir
     %y = graph.dot_words %x, %w contract [1] with [0] of u8i8 : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>

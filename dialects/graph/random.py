@@ -27,7 +27,7 @@ _PARITY = 0x1BD11BDA
 
 
 def _rounds(binary: Callable[[str, Any, Any], Any], number: Callable[[int], Any], operands: Sequence[Any]) -> tuple[Any, Any]:
-    """The cipher in whatever arithmetic: 20 rounds of additions, rotations and exclusive ors, and a key after every four."""
+    """The cipher over any arithmetic: 20 rounds of additions, rotations and exclusive ors, and a key after every four."""
     k0, k1, y0, y1 = operands
     keys = (k0, k1, binary("xor", binary("xor", k0, k1), number(_PARITY)))
     y0, y1 = binary("add", y0, k0), binary("add", y1, k1)

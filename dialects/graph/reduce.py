@@ -203,7 +203,7 @@ class ArgOp(GraphOp, ABC):
         def finish(b: ScalarBuilder, y: SSAValue) -> SSAValue:
             return b.convert(y, i64)
 
-        # positions no wider than elements need: a vector of the ones takes as many registers as one of the others
+        # positions are as wide as elements: vectors of both then take equally many registers
         element = element_of(self.x)
         narrow = shape[dim] < 2**31 and 1 < width_of(element) <= 32
         position = i32 if narrow else i64

@@ -1,7 +1,7 @@
-"""Ops of other packages: classes as those of this folder, in dialects of their own, `mine.soft_cap`.
+"""Ops of other packages: classes like those of this folder, in their own dialects, such as `mine.soft_cap`.
 
-What an op says in its class serves all parts of the compiler, so nothing else is needed for it to be traced, verified, printed,
-parsed, interpreted, differentiated, batched, fused, scheduled and compiled. `check_op` says what a class lacks.
+All parts of the compiler read the declarations in an op's class, so nothing else is needed for it to be traced, verified,
+printed, parsed, interpreted, differentiated, batched, fused, scheduled and compiled. `check_op` says what a class lacks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def register_op(cls: type[OpT]) -> type[OpT]:
 
 
 def _problem(cls: type[GraphOp]) -> str | None:
-    """What keeps a class from being an op."""
+    """The reasons why a class cannot be registered as an op."""
     if not (isinstance(cls, type) and issubclass(cls, GraphOp)):
         return "must derive from GraphOp or CompositeOp"
     name = vars(cls).get("name")

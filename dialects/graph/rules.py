@@ -34,7 +34,7 @@ REASSOCIATING = "reassociating"
 
 
 def ulp(k: int) -> str:
-    """Results at most k units in the last place apart."""
+    """Results differ by at most k units in the last place."""
     return f"ulp({k})"
 
 
@@ -99,7 +99,7 @@ def register_rule(root: str, equation: str, example: Example, numerics: str = EX
 
     Args:
         root: the op that is replaced.
-        equation: what becomes what, for people.
+        equation: the text of the rewrite, `x + 0 -> x`, for readers.
         example: as `Rule.example`: builds a graph on which the rule fires; `lamina.testing.check_rule` runs it.
         numerics: `exact`, `reassociating`, or `ulp(k)`.
 
@@ -136,14 +136,14 @@ def apply_rules(op: GraphOp, rules: Sequence[Rule]) -> tuple[SSAValue, str] | No
     for entry in rules:
         try:
             value = entry.apply(op, b)
-        except SizeError:  # it asks for more than is known of a size
+        except SizeError:  # the rule needs to know more of a symbolic size
             value = None
             _drop_new(op, before)
         if value is not None:
             if value.type == op.results[0].type and debug_counters.allows(entry.name):
                 debug_counters.count(entry.name)
                 return value, entry.name
-            _drop_new(op, before)  # `?` dims: the rule would lose what is known; or the user forbids it
+            _drop_new(op, before)  # `?` dims: the rule would lose a known size; or the user disabled it
     return None
 
 
@@ -175,7 +175,7 @@ def canonicalization_patterns(name: str) -> tuple[RewritePattern, ...]:
 
 
 def document() -> str:
-    """All rules as a page of docs: what becomes what, and how exactly."""
+    """The documentation page of all rules: their equations and how exact each is."""
     lines = [
         "# Rewrite rules",
         "",
@@ -210,7 +210,7 @@ def document() -> str:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Readers
+# Accessors
 
 
 def made_by(value: SSAValue, name: str) -> Any:
@@ -236,7 +236,7 @@ def splat(value: SSAValue) -> Any:
 
 
 def is_splat(value: SSAValue, number: float | int | bool) -> bool:
-    """Whether all elements are a number; 0.0 and -0.0 are told apart."""
+    """Whether all elements are a number; 0.0 and -0.0 are distinct."""
     known = splat(value)
     return known is not None and bool(known == number) and bool(np.signbit(float(known)) == np.signbit(float(number)))
 

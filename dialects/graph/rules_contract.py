@@ -1,4 +1,4 @@
-"""Rules of reductions, contractions, convolutions and attention: movement folded into their dims, and less to sum."""
+"""Rules of reductions, contractions, convolutions and attention: data movement folds into their dims, sums get shorter."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def _repeated_dims(op: Any) -> tuple[Any, list[int], list[int]] | None:
         return None
     small, dims = shape_of(inner.x), ints(inner.dims)
     if DYNAMIC in (*small, *shape_of(op.x)):
-        return None  # how often it repeats, and whether at all, is not known
+        return None  # the number of repetitions is unknown, and may be 1
     real = {d for k, d in enumerate(dims) if small[k] == shape_of(op.x)[d]}
     repeated = [d for d in ints(op.dims) if d not in real]
     if not repeated or not all(is_at_least(shape_of(op.x)[d], 1) for d in repeated):
-        return None  # over nothing
+        return None  # a reduction over no elements
     return inner, repeated, [d for d in ints(op.dims) if d in real]
 
 
@@ -278,14 +278,14 @@ def conv_of_patches(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 
 def _are_apart(c: Convolution, window: tuple[int, ...]) -> bool:
-    """Whether windows, of more than one element, have none in common and leave none between them out, without padding."""
+    """Whether windows of more than one element tile the operand: no overlap, no gaps, no padding."""
     plain = {*c.base_dilation, c.groups} == {1} and {*c.low} == {0} and max(c.high) <= 0
     dense = all(n == 1 or by == 1 for n, by in zip(window, c.dilation, strict=True))
     return plain and dense and c.stride == window and max(window) > 1
 
 
 def _patches(op: Any, b: GraphBuilder, c: Convolution, order: list[int], at: int) -> SSAValue:
-    """What windows that are apart read: dims by their roles, of which those from number `at` on, one a role, are a window's."""
+    """The operand reshaped so that disjoint windows have dims of their own: dims by role, a window's from number `at` on."""
     x, image, points = shape_of(op.x), op.x, pick(shape_of(op.y), c.y_dims)
     taps = range(at, at + len(x) - 1)
     cut = placed((points[0], x[c.x_dims[1]], *(n * by for n, by in zip(points[2:], c.stride, strict=True))), c.x_dims)

@@ -40,7 +40,7 @@ ELEMENTWISE = (*UNARY, *BINARY, "select")
 # Known numbers
 
 MAX_FOLDED = 1024
-"""Elements of the largest constant that folding makes."""
+"""Largest constant that folding makes, in elements."""
 
 
 @rule(ELEMENTWISE, "f(known numbers) -> the number", lambda b, x, y, i, j: b.neg(b.full_like(x, 2.0)), ulp(4))
@@ -329,7 +329,7 @@ def _ones(x: SSAValue) -> int:
 
 
 def _other_than(op: Any, number: int) -> SSAValue | None:
-    """The operand beside a known number, or None where neither is that number."""
+    """The other operand where one is a known number, or None where neither is that number."""
     return op.lhs if is_splat(op.rhs, number) else op.rhs if is_splat(op.lhs, number) else None
 
 
@@ -449,11 +449,11 @@ _MOVED_OPERANDS = {
     "pad": slice(2),
     "concat": slice(None),
 }
-"""The operands of which the result of a moving op has the elements; the others of a gather are indices."""
+"""The operands whose elements a moving op moves to its result; a gather's other operands are indices."""
 
 
 def _moved(value: SSAValue) -> tuple[SSAValue, ...]:
-    """The operands whose elements the op that makes a value moves, if that is all it does and nothing else reads the value."""
+    """The operands whose elements the op of a value moves, if the op only moves them and nothing else reads the value."""
     owner: Any = value.owner
     if not isinstance(owner, GraphOp) or not value.has_one_use():
         return ()
@@ -461,7 +461,7 @@ def _moved(value: SSAValue) -> tuple[SSAValue, ...]:
 
 
 def _stem_from(values: Sequence[SSAValue], element: Any) -> bool:
-    """Whether all values are of converted numbers of an element type, moved or not, and of known ones."""
+    """Whether all values are conversions from an element type, possibly moved, or known numbers."""
     rest = list(values)
     while rest:
         value = rest.pop()
@@ -489,7 +489,7 @@ def convert_of_moved(op: Any, b: GraphBuilder) -> SSAValue | None:
 
 
 def _holds_all(narrow: Any, wide: Any) -> bool:
-    """Whether every value of one element type is one of the other; of halves only truth values are taken to be."""
+    """Whether every value of one element type is a value of the other; of a storage-only type only i1 counts."""
     if is_bool(narrow) or is_bool(wide) or is_stored(wide):
         return is_bool(narrow)
     if is_complex(narrow) or is_complex(wide):

@@ -1,4 +1,4 @@
-"""Rules of the ops that move elements: identities, views of views, and movement taken through what repeats elements."""
+"""Rules of the ops that move elements: identities, views of views, and movement commuted with broadcasts."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def broadcast_of_unit_dims(op: Any, b: GraphBuilder) -> SSAValue | None:
     x, dims = inner.x, ints(op.dims)
     kept = [d for d, n in enumerate(shape_of(op.x)) if n != 1]
     if shape_of(x) != tuple(shape_of(op.x)[d] for d in kept):
-        return None  # what is left of x has no dims of size 1: it names the kept ones
+        return None  # the squeezed x has no dims of size 1: its dims are the kept ones
     return b.broadcast(x, tuple(dims[d] for d in kept), shape_of(op.y))
 
 

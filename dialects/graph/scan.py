@@ -1,7 +1,7 @@
 """Running combinations along a dim: `scan` by a monoid (cumulative sums, products, extremes), `recurrence` by a linear step.
 
-Both run in order, one element after the other, so that results are those of NumPy's `accumulate` to the last bit; but sums of
-more floats than a block has run in blocks, so that rounding errors do not grow with the number of terms.
+Both run in order, one element after the other, so that results equal NumPy's `accumulate` bit for bit. Sums of more floats than
+a block holds run in blocks, so that rounding errors do not grow with the number of terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "min": np.minimum.accumulate,
 }
 BLOCK = 128
-"""Floats that a running sum adds one after the other, and blocks that it adds so."""
+"""Elements of a block: floats that a running sum adds in sequence, and blocks that it adds in sequence."""
 _DIRECTIONS = ("forward", "reverse")
 _OPPOSITE = {"forward": "reverse", "reverse": "forward"}
 
@@ -42,7 +42,7 @@ def _require_dim(dim: int, type: TensorType) -> None:
 
 
 def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
-    """Each element at the next place of a direction; `first` comes in, the last one goes out."""
+    """Elements shifted by one position in a direction: `first` is inserted, the last one is dropped."""
     rank = len(shape_of(x))
     low, high = [0] * rank, [0] * rank
     low[dim], high[dim] = (1, -1) if direction == "forward" else (-1, 1)
@@ -85,7 +85,7 @@ def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAV
 
 
 def _jvp_extreme(b: Any, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direction: str) -> SSAValue:
-    """The tangent of the element that a running extreme is: the latest one of several that are equal."""
+    """The tangent of the element that attains a running extreme: the latest one of several that are equal."""
     shape = shape_of(x)
     last = len(shape) - 1
     place = b.insert(_iota(shape, dim))
@@ -96,7 +96,7 @@ def _jvp_extreme(b: Any, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direc
     holder = b.scan(
         b.select(attains, place, nowhere), kind="max" if forward else "min", dim=dim, direction=direction, bound="inclusive"
     )
-    # the dim that is looked up goes last, the others along with it
+    # the dim that the indices address is last, the others are batch dims
     perm = [d for d in range(last + 1) if d != dim] + [dim]
     back = [perm.index(d) for d in range(last + 1)]
     found = b.gather(dx, b.transpose(holder, perm=perm), at=(dim,), batch=perm[:-1])
@@ -117,7 +117,7 @@ def _transpose_scan(b: Any, op: ScanOp, k: int, ct: SSAValue) -> SSAValue:
 
 @graph_op
 class ScanOp(GraphOp):
-    """What the elements up to each one along a dim combine to: `add mul max min`; max and min give NaN from the first NaN on.
+    """The running combination of the elements along a dim: `add mul max min`; max and min give NaN from the first NaN on.
 
     `reverse` goes from the end to the start. `exclusive` leaves each element itself out, so that the first result is the
     neutral element (0, 1, -inf or the type's minimum, ...).
@@ -181,7 +181,7 @@ class ScanOp(GraphOp):
         loops, point = _along(b, shape, dim, self.direction.data)
 
         def run(ends: Sequence[Any], start: Any, offset: Any) -> Any:
-            """The elements from a start, in order; what they combine to by themselves."""
+            """Scan the elements from a start in order; returns their combination."""
             with b.loop(ends, "seq", inits=[neutral]) as step:
                 (before,) = step.carried
                 here = point(start + step.index)
@@ -192,7 +192,7 @@ class ScanOp(GraphOp):
             return step.results[0]
 
         def blocks(length: int, ends: Sequence[Any], start: Any, offset: Any) -> Any:
-            """The same in blocks of `length`, each from the neutral element, and behind the sum of those before it."""
+            """The same in blocks of `length`: each starts from the neutral element, then adds the sum before it."""
             with b.loop(ends, "seq", step=length, inits=[neutral]) as block:
                 (before,) = block.carried
                 behind = before if offset is None else b.scalar.add(offset, before)

@@ -25,9 +25,9 @@ from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector, np_reflector
 
 _MOST_STEPS = 30
-"""QR steps for an eigenvalue at most: LAPACK's limit; two or three are usual."""
+"""Largest number of QR steps for an eigenvalue: LAPACK's limit; two or three are usual."""
 _EXCEPTIONAL = (10, 20)
-"""After so many steps for one eigenvalue a shift of another kind is taken, since the usual ones go in circles."""
+"""Number of steps for one eigenvalue after which an exceptional shift is taken, since the usual shifts may cycle."""
 
 
 @graph_op
@@ -83,7 +83,7 @@ class SchurOp(MatrixOp):
 
 
 def _least_sum(dtype: np.dtype[Any], n: int) -> float:
-    """The least sum of elements on a diagonal, where the largest of all is 1, that one beside them is compared with."""
+    """Lower bound, relative to a largest element of 1, of the diagonal sum with which a subdiagonal element is compared."""
     info = np.finfo(dtype)
     return float(info.tiny) * n / float(info.eps) ** 2
 
@@ -93,7 +93,7 @@ def _least_sum(dtype: np.dtype[Any], n: int) -> float:
 
 
 def _np_reflect(h: np.ndarray, z: np.ndarray, x: np.ndarray, at: slice) -> None:
-    """Let the reflector that makes `x` a multiple of a unit vector act on rows and columns of `h`, and on columns of `z`."""
+    """Apply the reflector that makes `x` a multiple of a unit vector to rows and columns of `h`, and to columns of `z`."""
     v, _, tau = np_reflector(x)
     h[at] -= np.conj(tau) * np.outer(v, np.conj(v) @ h[at])
     for a in (h, z):
@@ -136,7 +136,7 @@ def np_schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _np_step(h: np.ndarray, z: np.ndarray, low: int, left: int, is_exceptional: bool) -> None:
-    """One implicit step of the rows from `low` to `left`: with the shift of Wilkinson, or of real matrices with two."""
+    """One implicit step on the rows from `low` to `left`, with Wilkinson's shift; real matrices take a double shift."""
     corner, width = h[left - 1, left - 1], 2 if np.iscomplexobj(h) else 3
     block = h[left - 2 : left, left - 2 : left]
     if is_exceptional:
@@ -145,13 +145,13 @@ def _np_step(h: np.ndarray, z: np.ndarray, low: int, left: int, is_exceptional: 
     shifts = np.linalg.eigvals(block)
     closer = shifts[np.argmin(np.abs(shifts - corner))]
     first = h[low : low + width, low : low + 2]
-    size = np.max(np.abs(first)) or 1  # products of elements as they are may vanish
+    size = np.max(np.abs(first)) or 1  # products of unscaled elements may underflow
     first, closer = first / size, closer / size
     if width == 2:
         x = np.array([first[0, 0] - closer, first[1, 0]])
     else:
         (p, above), (below, q), (_, third) = first
-        total, product = 2 * np.real(closer), np.abs(closer) ** 2  # of a pair, or of one that is real twice
+        total, product = 2 * np.real(closer), np.abs(closer) ** 2  # of a conjugate pair of shifts, or of one taken twice
         x = np.array([p * p + above * below - total * p + product, below * (p + q - total), below * third])
     for k in range(low, left - 1):
         at = slice(k, min(k + width, left))
@@ -182,7 +182,7 @@ def _np_pair(h: np.ndarray, z: np.ndarray, m: int) -> None:
 
 
 def _np_equal(half: Any, beside: Any) -> tuple[Any, Any]:
-    """The direction of the rotation that makes elements equal that differ by twice `half`: LAPACK's lanv2."""
+    """The direction of the rotation that equalizes two elements that differ by twice `half`: LAPACK's lanv2."""
     if (size := np.hypot(beside, 2 * half)) == 0:
         return 1, 0
     cosine = np.sqrt((1 + abs(beside) / size) / 2)
@@ -215,7 +215,7 @@ class Reduction:
         self.eps = f.number(epsilon_of(f.part))
 
     def scaled(self) -> SSAValue:
-        """Copy the matrix, its largest element 1; by what it was divided, NaN where not all elements were finite."""
+        """Copy the matrix, scaled to a largest element of 1; the divisor, NaN where not all elements were finite."""
         b, m, n, f = self.b, self.m, self.n, self.f
         divisor, is_finite = f.divisor(m.largest(n))
         with b.loop(n + 1) as i, b.loop(n + 1) as j:
@@ -229,7 +229,7 @@ class Reduction:
         return b.scalar.select(is_finite, divisor, f.number(float("nan")))
 
     def hessenberg(self) -> None:
-        """Reflect until nothing is left below the elements under the diagonal."""
+        """Reflect until the elements below the first subdiagonal are 0."""
         b, n, f, h, z = self.b, self.n, self.f, self.h, self.z
         reflector = Reflector(f, n)
         sums = f.local((n,), "sums")
@@ -263,7 +263,7 @@ class Reduction:
     # -- QR steps
 
     def steps(self) -> SSAValue:
-        """Steps until all values are found; how many are not. Carried: that number, and the steps taken for the last one."""
+        """Steps until all values are found; how many are not. Carried: that number, and the steps taken for the last value."""
         b, n, f, h = self.b, self.n, self.f, self.h
         none, one, least = b.position(0), b.position(1), f.number(_least_sum(numpy_dtype(f.part), n))
         with b.loop(_MOST_STEPS * n, "seq", inits=[b.position(n), none]) as step:
@@ -321,7 +321,7 @@ class Reduction:
         with b.loop(last, "seq", lower=low) as k:
             i = k.index
             is_first = b.scalar.cmp("eq", b.position(i), b.position(low))
-            # before the first column there is none: what is read there is not used
+            # there is no column before the first one: the value that is read there is unused
             before = self.before(i)
             x = f.select(is_first, f.sub(f.load(h, [i, i]), shift), f.load(h, [i, before]))
             y = f.select(is_first, f.load(h, [i + 1, i]), f.load(h, [i + 1, before]))
@@ -347,7 +347,7 @@ class Reduction:
                     f.store(q, self.z, [i + 1, j.index])
 
     def before(self, i: Any) -> Any:
-        """The place before, or the first one."""
+        """The index before, or the first one."""
         b = self.b
         at = b.position(i)
         return b.index_of(b.scalar.select(b.scalar.cmp("eq", at, b.position(0)), at, b.position(i - 1)))
@@ -404,7 +404,7 @@ class Reduction:
             i, s = k.index, b.scalar
             is_first = s.cmp("eq", b.position(i), b.position(low))
             before = self.before(i)
-            # the last reflection has two rows: the third is left alone
+            # the last reflection has two rows: the third is unchanged
             has_third = s.cmp("lt", b.position(i + 2), b.position(left))
             p, q, r = (s.select(is_first, start, at(i + d, before)) for d, start in enumerate(starts))
             r = s.select(has_third, r, f.number(0))
@@ -442,7 +442,7 @@ class Reduction:
                     reflect(lambda d: [i + d, j.index], ahead, back, self.z)
 
     def pair(self, m: Any) -> None:
-        """The two eigenvalues of the block at `m`: real ones are rotated onto the diagonal, complex ones stay a block."""
+        """Finish the block at `m`: two real eigenvalues are rotated onto the diagonal, a complex pair stays a block."""
         b, f, h = self.b, self.f, self.h
         s, zero, one = b.scalar, f.number(0), f.number(1)
         last = m + 1
@@ -469,7 +469,7 @@ class Reduction:
             f.store(f.const(0), h, [last, m])
 
     def rotate(self, m: Any, cosine: SSAValue, sine: SSAValue) -> None:
-        """Turn rows and columns `m` and the next one."""
+        """Rotate rows and columns `m` and `m + 1`."""
         b, n, h = self.b, self.n, self.h
 
         def turn(get: Callable[[int], Any], to: Element) -> None:
@@ -488,7 +488,7 @@ class Reduction:
 
 
 class _Form(Reduction):
-    """What `schur` stores."""
+    """Stores the results of `schur`."""
 
     def write(self, is_triangular: bool) -> None:
         b, m, n, f = self.b, self.m, self.n, self.f
@@ -519,7 +519,7 @@ class _Form(Reduction):
         self._equalize(m)
 
     def _equalize(self, m: Any) -> None:
-        """Rotate a block of complex eigenvalues until the elements on its diagonal are equal: LAPACK's lanv2."""
+        """Rotate a block of complex eigenvalues so that its diagonal elements are equal: LAPACK's lanv2."""
         b, f, h = self.b, self.f, self.h
         s, zero, one, two = b.scalar, f.number(0), f.number(1), f.number(2)
         (x, above), (below, y) = ([f.load(h, [m + i, m + j])[0] for j in range(2)] for i in range(2))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 _INTS = DenseArrayBase.constr(i64)
 _SIZES = _INTS | BaseAttr(SizesAttr)
 _MOVED = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each")
-"""Of what only moves elements, of any type."""
+"""The facts of ops that only move elements, of any type."""
 _INDEXED = _MOVED.but(cost=Cost.INDEX)
-"""Of what also is an index map alone, so that whoever reads the result may read the operand instead."""
+"""The facts of ops that are an index map, so that readers of the result may read the operand instead."""
 
 
 def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
@@ -90,11 +90,11 @@ class ReshapeOp(GraphOp):
 
     @property
     def moves_unit_dims(self) -> bool:
-        """Whether all that the reshape does is to add or drop dims of size 1."""
+        """Whether the reshape only adds or drops dims of size 1."""
         return [n for n in self.shape() if n != 1] == [n for n in self.result_shape() if n != 1]
 
     def equations(self) -> tuple[Equation, ...]:
-        """Only where dims of size 1 come or go: other elements stand at no affine place."""
+        """The equation of a reshape that only adds or drops dims of size 1; other reshapes have no affine map."""
         shape, space = self.shape(), self.result_shape()
         if DYNAMIC in (*shape, *space) or not self.moves_unit_dims:
             return ()
@@ -215,7 +215,7 @@ class BroadcastOp(GraphOp):
                 f"operand and result element types must be equal, got {operands[0].element_type} and {results[0].element_type}"
             )
         if DYNAMIC in result:
-            known = {d: n for n, d in zip(shape, dims, strict=True) if n != 1}  # what a 1 is repeated to only the result says
+            known = {d: n for n, d in zip(shape, dims, strict=True) if n != 1}  # only the result has the size of a repeated dim
             return (tensor(results[0].element_type, [known.get(d, n) if n == DYNAMIC else n for d, n in enumerate(result)]),)
         return (results[0],)
 
@@ -308,11 +308,11 @@ class SliceOp(GraphOp):
 
     @property
     def offset(self) -> int | None:
-        """The number of the operand's element at which the slice begins, if it is a part of it without gaps; else None."""
+        """The row-major number of the operand's element at which a contiguous slice begins; else None."""
         shape, result = self.shape(), self.result_shape()
         starts, steps = ints(self.start), ints(self.step)
         if not all(isinstance(size, int) and size >= 0 for size in (*shape, *starts)):
-            return None  # sizes that only a call knows
+            return None  # symbolic sizes
         offset, stride, is_whole = 0, 1, True
         for size, n, start, step in zip(*map(reversed, (shape, result, starts, steps)), strict=True):
             if n != 1 and (step != 1 or not is_whole):
@@ -345,7 +345,7 @@ def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
 
 
 _FEW_IN_TURNS = 4
-"""Operands of a stack that are stored together at most: as whole vectors of their elements in turns."""
+"""Largest number of operands of a stack that are stored together, as vectors that interleave their elements."""
 
 
 @graph_op
@@ -373,7 +373,7 @@ class ConcatOp(GraphOp):
 
     @property
     def stores_together(self) -> bool:
-        """Whether it is a stack of a few operands along the last dim: their elements take turns in memory."""
+        """Whether it stacks a few operands along the last dim, so that their elements are interleaved in memory."""
         dim = self.dim.value.data
         alike = all(shape_of(x)[dim] == 1 for x in self.operands)
         return 1 < len(self.operands) <= _FEW_IN_TURNS and alike and dim == len(self.result_shape()) - 1
@@ -432,7 +432,7 @@ class ConcatOp(GraphOp):
 
 
 _LARGE = 1 << 16
-"""Elements of an operand from which only what is around it is filled, in a nest for each side."""
+"""Smallest operand, in elements, around which only the padding is filled, in a nest for each side."""
 
 
 def _padding(props: Props) -> list[tuple[int, int, int]]:
@@ -457,7 +457,7 @@ def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     padding = _padding(op.properties)
     rank = len(padding)
     if k == 1:
-        # the fill value stands wherever no element of x does
+        # the fill value is wherever no element of x is
         ones = b.full(1, op.operands[0].type)
         zero = b.const(0, element_of(ct))
         low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
@@ -562,9 +562,9 @@ class PadOp(GraphOp):
         return not any(ints(self.interior)) and all(isinstance(n, int) for n in (*shape, *space)) and prod(space) >= _LARGE
 
     def _borders(self, space: Sequence[int]) -> list[tuple[tuple[int, ...], AffineMap]]:
-        """The sizes of the parts outside of the operand, and where each begins: what is before and after it in a dim.
+        """The sizes of the regions of padding, and where each begins: before and after the operand in each dim.
 
-        In the dims before that one a part is as long as what is inside, in those after it as long as the result.
+        In the dims before that one a region is as long as the operand, in those after it as long as the result.
         """
         shape = self.result_shape()
         begin = [max(0, n) for n in ints(self.low)]

@@ -123,7 +123,7 @@ def _jvp_det(b: Any, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAVal
     is_corner = b.cmp(corner, b.zeros_like(corner), predicate="ne")
     whole = b.broadcast(b.div(b.full_like(rest, 1), rest), tuple(range(last)), shape)
     changed = b.select(is_corner, whole, factors)
-    # matrices of less than rank n - 1 have no such adjugate but 0
+    # the adjugate of a matrix of rank below n - 1 is 0
     ok = b.cmp(b.mul(parts, b.zeros_like(parts)), b.zeros_like(parts), predicate="eq")
     ok = b.and_(ok, b.cmp(parts, b.zeros_like(parts), predicate="ne"))
     ok = b.broadcast(ok, tuple(range(last)), shape)

@@ -1,4 +1,4 @@
-"""Order: rows sorted by keys, and the positions that sort them.
+"""Sorting: rows sorted by keys, and the positions that sort them.
 
 Elements are compared as unsigned integers that order as they do (`sort_keys.py`); `sort_loops.py` has the loops.
 """
@@ -31,8 +31,8 @@ def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequen
 class SortOp(GraphOp):
     """Rows, along the last dim, in the ascending order of the first `keys` operands; the others are moved along with them.
 
-    The first key decides, the next one where it is equal, and so on; what is equal in all keys keeps its order. Zeros of either
-    sign are equal, and so are all NaN, which come last; of a row that is sorted alone, which zero comes first is open.
+    Rows are compared by the first key, where it is equal by the next one, and so on; elements equal in all keys keep their
+    order. Zeros of either sign are equal, and so are all NaN, which come last; a single operand may order its zeros either way.
 
     ```mlir
     %y = graph.sort %x keys 1 : tensor<2x9xf32> -> tensor<2x9xf32>

@@ -29,7 +29,7 @@ def key_type(element: Attribute) -> Any:
 
 
 def ordered(b: Any, x: SSAValue) -> SSAValue:
-    """An unsigned integer of the width of a scalar, that orders as it does: zeros alike, and all NaN alike and the greatest."""
+    """An unsigned integer as wide as a scalar that orders as it does: zeros are equal, all NaN are equal and the greatest."""
     element = x.type
     key = key_type(element)
     if is_bool(element) or is_unsigned(element):
@@ -37,7 +37,7 @@ def ordered(b: Any, x: SSAValue) -> SSAValue:
     bits, sign = b.bitcast(x, key), b.const(1 << (width_of(element) - 1), key)
     if not is_float(element):
         return b.binary("xor", bits, sign)
-    above = b.binary("or", bits, sign)  # of either zero the same
+    above = b.binary("or", bits, sign)  # both zeros have the same key
     found = b.select(b.cmp("lt", x, b.const(0, element)), b.invert(bits), above)
     return b.select(b.cmp("ne", x, x), b.identity("and", key), found)
 
@@ -70,19 +70,19 @@ def digits_of(elements: Sequence[Attribute], most: int) -> list[Digit]:
 
 
 def total(b: Any, x: SSAValue) -> SSAValue:
-    """An unsigned integer that orders as a scalar does and tells it: -0.0 comes before 0.0, all NaN are positive ones."""
+    """An invertible unsigned integer that orders as a scalar does: -0.0 comes before 0.0, all NaN are positive."""
     element = x.type
     if not is_float(element):
         return ordered(b, x)
     key = key_type(element)
     bits, sign = b.bitcast(x, key), b.const(1 << (width_of(element) - 1), key)
-    is_negative = b.cmp("gt", bits, b.bitcast(b.const(float("-inf"), element), key))  # the NaN among these
+    is_negative = b.cmp("gt", bits, b.bitcast(b.const(float("-inf"), element), key))  # NaN included
     is_negative = b.binary("xor", b.cmp("ge", bits, sign), is_negative)
     return b.select(is_negative, b.invert(bits), b.binary("or", bits, sign))
 
 
 def element_of_key(b: Any, key: SSAValue, element: Attribute) -> SSAValue:
-    """The scalar of which `total` makes an integer."""
+    """The inverse of `total`."""
     if is_bool(element) or is_unsigned(element):
         return b.convert(key, element)
     sign = b.const(1 << (width_of(element) - 1), key.type)

@@ -2,8 +2,8 @@
 
 There are three ways, none with a branch that depends on data:
 
-* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts a row of its
-  own: bitonic merges (Batcher, "Sorting networks and their applications", 1968), each comparator with its least element first;
+* many rows by a network of comparators, which is the same for all of them, so that each lane of a vector sorts its own
+  row: bitonic merges (Batcher, "Sorting networks and their applications", 1968), each comparator with its least element first;
 * few short rows by ranks: how many elements come before each one is where it goes, and these counts are sums over vectors;
 * few long rows by digits, the least significant one first: blocks count their digits, running sums of the counts say where the
   elements with each digit go, and blocks move them there. All operands move; digits are read off those that are keys.
@@ -26,29 +26,29 @@ from ..types import element_of, expected, index, is_float, width_of
 from .sort_keys import Digit, digits_of, element_of_key, key_type, ordered, total
 
 SHORT = 64
-"""The longest row that is sorted by ranks, in `n * n / lanes` steps."""
+"""Longest row that is sorted by ranks, in elements; it takes `n * n / lanes` steps."""
 _DIGIT_BITS = 11
-"""Bits of a digit at most: 3 passes for 32 bits, and the 2048 counts of a block stay in the nearest cache."""
+"""Largest digit, in bits: 3 passes sort 32 bits, and the 2048 counts of a block stay in the first-level cache."""
 FEW_DIGIT_BITS, _FEW = 8, 4096
-"""The same for rows of fewer elements, where it takes longer to go over counts than over elements."""
+"""Largest digit for short rows, in bits: with larger ones the passes over counts take longer than those over elements."""
 _NETWORK_BYTES = 16 << 10
-"""Of a row at most that is sorted by a network: the rows of all lanes of a vector fit the second-level cache."""
+"""Largest row that is sorted by a network, in bytes: the rows of all lanes of a vector fit the second-level cache."""
 _LEAST_LANES = 16
-"""Rows at least that are worth a network."""
+"""Fewest rows for which a network is used."""
 _BLOCK = 1 << 15
-"""Elements of a block at least: sixteen times as many as counts."""
+"""Smallest block, in elements: sixteen times as many as counts."""
 _MOST_BLOCKS = 64
 MANY_ROWS = 16
-"""So many rows are shared among threads as they are; fewer are sorted one after the other, each in blocks."""
+"""Fewest rows that threads share row by row; fewer rows are sorted in turn, each in parallel blocks."""
 
 
 def sort_rows(b: Any, elements: Sequence[Attribute], keys: int, read: Any, write: Any, load: Any) -> None:
     """Sort the rows of an op.
 
     Args:
-        elements: the types of what is moved, the keys first.
-        read, write: element `k` at a point before and after; what has no result is not written.
-        load: what has been written at a point; None where not all is.
+        elements: the types of the moved operands, the keys first.
+        read, write: element `k` at a point before and after; an operand without a result is not written.
+        load: reads a written element at a point; None where not all operands are written.
     """
     *rows, n = b.op.result_shape()
     if 0 in (*rows, n):
@@ -78,7 +78,7 @@ def sort_rows(b: Any, elements: Sequence[Attribute], keys: int, read: Any, write
 
 
 class Rows(NamedTuple):
-    """Where operands stand in between: how element `i` of one is read, and written."""
+    """The buffers of operands between passes: how element `i` of one is read and written."""
 
     load: Callable[[int, Any], SSAValue]
     store: Callable[[int, SSAValue, Any], None]
@@ -100,8 +100,8 @@ class _Network:
 
     Attributes:
         elements: the types of what is sorted.
-        keys: how many of these decide; where they are equal the place in the row does, unless there are no others to tell.
-        told: the elements that need not be moved beside keys and places, since these tell them.
+        keys: how many of these are compared; equal ones are ordered by their position in the row, unless there are only keys.
+        told: the elements that need not be moved, since the keys and positions determine them.
     """
 
     elements: Sequence[Attribute]
@@ -110,7 +110,7 @@ class _Network:
 
     @staticmethod
     def of(rows: Sequence[int], n: int, elements: Sequence[Attribute], keys: int, *, are_places: bool) -> _Network | None:
-        """That of the rows of an op; None where they are few, long, or of a number that only a call knows."""
+        """The network for the rows of an op; None where they are few, long, or symbolic in number."""
         if not (isinstance(n, int) and rows and isinstance(rows[-1], int)):
             return None
         told = range(len(elements)) if are_places else [k for k, e in enumerate(elements[:keys]) if not is_float(e)]
@@ -150,7 +150,7 @@ class _Network:
 
     @property
     def moved(self) -> list[int]:
-        """Which elements are moved as they are, beside keys and places: those that neither tells."""
+        """The elements that are moved beside keys and positions: those that these do not determine."""
         return [k for k, e in enumerate(self.elements) if k not in self.told and (k >= self.keys or len(self.elements) > 1)]
 
 
@@ -159,7 +159,7 @@ _Element = list[SSAValue]
 
 
 def _in_order(b: Any, first: _Element, second: _Element, decide: int) -> tuple[_Element, _Element]:
-    """Two elements in order, of which the first `decide` words say what that is."""
+    """Two elements in order, compared by their first `decide` words."""
     if len(first) == 1:
         return [b.scalar.min(first[0], second[0])], [b.scalar.max(first[0], second[0])]
     *others, last = range(decide)
@@ -176,7 +176,7 @@ _MERGE_FOUR = ((0, 2), (1, 3), (0, 1), (2, 3))
 
 
 def _bitonic(b: Any, n: int, words: Sequence[SSAValue], decide: int) -> None:
-    """Merges of blocks of 4, 8, 16 ... of `n` elements, a multiple of 4; those that lack would be the greatest, and stay.
+    """Merges of blocks of 4, 8, 16 ... of `n` elements, a multiple of 4; missing elements count as greatest and stay last.
 
     Four neighbours are sorted, and later go through the last two steps of each merge, in registers.
     """
@@ -233,7 +233,7 @@ def by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any
     ranks = b.local((n,), count, name="ranks")
 
     def before(i: Any, j: Any) -> SSAValue:
-        """Whether element `j` comes before element `i`: by its first key that is another one, or by its position."""
+        """Whether element `j` comes before element `i`: by the first key that differs, or by its position."""
         found = b.scalar.cmp("lt", *(b.scalar.convert(b.position(at), count) for at in (j, i)))
         for row in reversed(rows):
             x, y = b.load(row, [j]), b.load(row, [i])
@@ -255,7 +255,7 @@ def by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any
 def by_digits(
     b: Any, n: int, keys: Sequence[Attribute], elements: Sequence[Attribute], blocks: int, read: Any, result: Rows
 ) -> None:
-    """Sort a long row by one digit after the other, each in an order that keeps what is equal."""
+    """Sort a long row by one digit after the other; each pass is stable."""
     digits = digits_of(keys, FEW_DIGIT_BITS if expected(n) < _FEW else _DIGIT_BITS)
     counts = b.local(
         (blocks, 1 << max(d.bits for d in digits)), i32 if is_at_most(n, 2**31 - 1) else i64, "scratch", name="counts"
@@ -269,7 +269,7 @@ def by_digits(
 
 
 def _first_of(b: Any, block: Any, size: int) -> AffineExpr:
-    """Where a block of a row begins; a product with a size that only a call knows is computed."""
+    """Where a block of a row begins; a product with a symbolic size is computed at run time."""
     if isinstance(size, int):
         return block * AffineConstantExpr(size)
     return b.index_of(b.scalar.mul(b.position(block), b.position(size)))

@@ -34,7 +34,7 @@ from .matrices import (
 
 def _jvp_svd(b: Any, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # with M = U^H dA V, F = 1 / (s_j^2 - s_i^2): dU = U (F (M S + S M^H)) + (I - U U^H) dA V / S, and so for V: Townsend, 2016;
-    # what the diagonal of M has of imaginary parts turns U
+    # the imaginary part of the diagonal of M rotates U
     (da,) = tangents
     u, s, vt = op.u, op.s, op.vt
     rows, columns = shape_of(da)[-2:]
@@ -138,7 +138,7 @@ class SvdOp(CompositeOp):
 
 
 def _np_svd(x: np.ndarray, complete: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As the decomposition, with the signs that it gives."""
+    """NumPy's decomposition, with the signs of `square_svd`."""
     n = x.shape[1]
     if len(x) == n:
         u, s, vt = np.linalg.svd(x)

@@ -22,9 +22,9 @@ from .sort_keys import digits_of, key_type, ordered, position_type, take_in_rows
 from .sort_loops import FEW_DIGIT_BITS, MANY_ROWS, SHORT, Rows, by_digits, by_ranks
 
 _GROUPS = (64, 32, 16)
-"""Elements that are passed over together where the greatest of them is too small: as many as leave groups enough."""
+"""Sizes of groups, in elements; the first that leaves enough groups is taken. Groups without a large element are skipped."""
 _MANY = 448
-"""Keys from which on half as many passes over them take less time than fewer counts."""
+"""Fewest keys for which long digits (half as many passes, more counts) take less time."""
 _FEW_PER_GROUP = 8
 """Groups per requested element; with fewer, most groups contain a winner."""
 
@@ -109,7 +109,7 @@ class TopKOp(GraphOp):
 def _candidates(
     b: Any, n: int, k: int, size: int, key: Callable[[Any], SSAValue], keys: SSAValue, places: SSAValue
 ) -> SSAValue:
-    """Store the keys and places, in order, of some elements with the `k` greatest among them; how many these are.
+    """Store the keys and positions, in order, of candidates that include the `k` greatest elements; how many these are.
 
     `k` groups have an element as great as the `k`-th of the groups' greatest, so the elements that are as great are enough.
     """
@@ -135,7 +135,7 @@ def _candidates(
                 here = first + i.index
                 (count,) = i.carried
                 value, to = key(here), b.index_of(count)
-                b.store(value, keys, [to])  # behind what is kept: the next one takes its place unless it counts
+                b.store(value, keys, [to])  # stored after the kept ones: the next one overwrites it unless it is kept
                 b.store(b.scalar.convert(b.position(here), element_of(places)), places, [to])
                 i.give(b.scalar.select(b.scalar.cmp("ge", value, least), b.scalar.add(count, one), count))
             return i.results
@@ -149,7 +149,7 @@ def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue, likely: int) -> tup
     """The `k`-th greatest of the first `count` keys, and how many of those equal to it are among the `k` greatest.
 
     The digits of the key are found from the most significant one on, each by counting the keys that begin as it does. They are
-    short where `likely`, how many keys there probably are, is less than it takes to go over many counts.
+    short where `likely`, the expected number of keys, is small compared with the counts of long digits.
     """
     element = element_of(keys)
     digits = digits_of([element], FEW_DIGIT_BITS if likely >= _MANY else FEW_DIGIT_BITS // 2)
@@ -204,7 +204,7 @@ def _keep(b: Any, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue,
 
 
 def _descending(b: Any, k: int, keys: SSAValue, places: SSAValue, write: Callable[[int, SSAValue, Any], None]) -> None:
-    """Write `k` keys and their places in the order of descending keys."""
+    """Write `k` keys and their positions in the order of descending keys."""
     elements = [element_of(keys), element_of(places)]
 
     def read(operand: int, at: Any) -> SSAValue:

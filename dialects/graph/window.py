@@ -45,7 +45,7 @@ class Slide:
         return Slide(*(ints(props[name]) for name in _LISTS))
 
     def properties(self) -> dict[str, Any]:
-        """As `GraphBuilder` takes them."""
+        """The properties as `GraphBuilder` takes them."""
         return {name: getattr(self, name) for name in _LISTS}
 
     def result(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -54,7 +54,7 @@ class Slide:
         return tuple(DYNAMIC if n == DYNAMIC else windows(n + lo + hi, k, s, d) for n, k, s, lo, hi, d in rows)
 
     def moves(self, dim: int) -> bool:
-        """Whether windows along a dim are more than its elements one by one."""
+        """Whether windows along a dim are other than its single elements."""
         rest = (self.window[dim], self.stride[dim], self.low[dim], self.high[dim])
         return rest != (1, 1, 0, 0)
 
@@ -64,7 +64,7 @@ class Slide:
         return [Axis(*row) for row in rows]
 
     def batched(self) -> Slide:
-        """With a dim in front that windows do not slide along."""
+        """The windows with a leading dim, along which they do not slide."""
         return Slide((1, *self.window), (1, *self.stride), (0, *self.low), (0, *self.high), (1, *self.dilation))
 
     def check(self, shape: Sequence[int]) -> None:
@@ -121,7 +121,7 @@ def _stacked(b: Any, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
     points = slide.result(shape_of(x))
     rows = []
     for tap in product(*map(range, slide.window)):
-        # where there are no windows, the elements that they would hold need not be there
+        # without windows, the padded operand may be smaller than a window
         start = [k * d if n else 0 for k, d, n in zip(tap, slide.dilation, points, strict=True)]
         stop = [first + (n - 1) * s + 1 if n else 0 for first, n, s in zip(start, points, slide.stride, strict=True)]
         row = b.slice(padded, start=start, stop=stop, step=slide.stride)
@@ -210,7 +210,7 @@ class ReduceWindowOp(WindowOp):
 
 
 class ExtremeOp(WindowOp, ABC):
-    """What `window_pick` and `window_put` share: windows of `x`, and where each has its extreme."""
+    """Base of `window_pick` and `window_put`: windows of `x`, and where each has its extreme."""
 
     x = operand_def(TensorType)
     t = operand_def(TensorType)
@@ -228,7 +228,7 @@ class ExtremeOp(WindowOp, ABC):
         return slide
 
     def _first(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of each window the place of its extreme among the window's elements, and whether it has one."""
+        """For each window the index of its extreme among the window's elements, and whether it has one."""
         slide, kind = Slide.of(self.properties), word(self.kind)
         fill = _identity(kind, self.operands[0])
         at = slide.every(x, fill).reshape(*slide.result(x.shape), prod(slide.window))
@@ -237,12 +237,12 @@ class ExtremeOp(WindowOp, ABC):
         return hit.argmax(-1), best[..., 0] != fill
 
     def neutral(self, b: Any) -> SSAValue:
-        """What no element is beyond."""
+        """The initial extreme, which no element exceeds."""
         element = element_of(self.operands[0])
         return b.scalar.const(identity_value(word(self.kind), element), element)
 
     def is_beyond(self, b: Any, x: SSAValue, best: SSAValue) -> SSAValue:
-        """Whether an element is the extreme so far: what comes first stays, a NaN is beyond all."""
+        """Whether an element replaces the extreme so far: the first of equal ones stays, and NaN exceeds all."""
         s = b.scalar
         missing = s.binary("and", s.cmp("ne", x, x), s.cmp("eq", best, best))
         return s.binary("or", s.cmp("gt" if word(self.kind) == "max" else "lt", x, best), missing)
@@ -264,9 +264,9 @@ def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: S
 
 @graph_op
 class WindowPickOp(ExtremeOp):
-    """Of every window of `x` the element of `t` at the place where `x` has its first maximum (or minimum).
+    """For every window of `x` the element of `t` where `x` has its first maximum (or minimum).
 
-    A NaN is beyond all numbers. Where a window holds nothing beyond infinity the result is 0. This is the derivative of
+    NaN exceeds all numbers. Where a window holds nothing but the initial infinity the result is 0. This is the derivative of
     `graph.reduce_window max`, in direction `t`.
 
     ```mlir
@@ -308,10 +308,10 @@ class WindowPickOp(ExtremeOp):
 
 @graph_op
 class WindowPutOp(ExtremeOp):
-    """Add every element of `t` to a zero of the shape of `x`, at the place where its window of `x` has its first extreme.
+    """Add every element of `t` to a zero of the shape of `x`, where its window of `x` has its first extreme.
 
-    A NaN is beyond all numbers. What belongs to windows that hold nothing beyond infinity is left out. This is the transpose of
-    `graph.window_pick`, the gradient of `graph.reduce_window max`.
+    NaN exceeds all numbers. Elements of windows that hold nothing but the initial infinity are left out. This is the transpose
+    of `graph.window_pick`, the gradient of `graph.reduce_window max`.
 
     ```mlir
     %y = graph.window_put max %x, %t window [2] stride [2] low [0] high [0] dilation [1]

@@ -1,6 +1,6 @@
-"""Loops over sliding windows: what convolutions and pooling share.
+"""Loops over sliding windows, shared by convolutions and pooling.
 
-A window reads its elements `stride` apart from those of its neighbour. The *phase* of a position is its remainder by the
+Corresponding elements of neighbouring windows are `stride` positions apart. The *phase* of a position is its remainder by the
 stride: neighbouring windows read neighbouring elements of one phase.
 """
 
@@ -79,12 +79,12 @@ class Axis:
 
     @property
     def step(self) -> int:
-        """From one element of a window to the next of its phase."""
+        """The distance from one element of a window to the next of its phase."""
         return self.stride // gcd(self.stride, self.dilation)
 
     @property
     def span(self) -> int:
-        """Positions that a window reaches over."""
+        """Number of positions that a window spans."""
         return (self.window - 1) * self.dilation + 1
 
     @property
@@ -94,7 +94,7 @@ class Axis:
 
     @property
     def positions(self) -> int:
-        """Padded positions that all windows together reach over."""
+        """Number of padded positions that all windows together span."""
         return (self.count - 1) * self.stride + self.span
 
     @property

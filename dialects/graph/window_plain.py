@@ -1,6 +1,6 @@
-"""The loop forms of windows and of convolutions as they are defined: the operand with its padding, then a sum over each window.
+"""The plain loop forms of windows and convolutions: the operand with its padding, then a sum over each window.
 
-The target does not show in them; `lowering/strategies/depthwise_and_pooling.py` schedules them.
+They do not depend on the target; `lowering/strategies/depthwise_and_pooling.py` schedules them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Tap = Sequence[Index]
 """An element of a window: one index a dim."""
 Read = Callable[[list[AffineExpr]], SSAValue]
-"""Reads an operand at a place."""
+"""Reads an operand at a position."""
 Values = Sequence[SSAValue]
 
 
@@ -41,7 +41,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
     read = _spread(op, b, zero) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
     x = with_padding(b, read, placed([*still, *moving], c.x_dims), zero)
     w = _filters(op, b, of_group)
-    # one loop a dim of the result, in their order, but two for its features: the group, and which of the group it is
+    # one loop for each dim of the result, in order, but two for its features: the group, and the feature within it
     order = sorted(range(len(c.y_dims)), key=c.y_dims.__getitem__)
     loops = [n for role in order for n in ((c.groups, of_group) if role == 1 else ((batch, 0, *points)[role],))]
     with over(b, loops) as at:
@@ -86,9 +86,9 @@ def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
 
 
 def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
-    """Sums of zeros with the padding of x; each `t[p]` is added where x has the first extreme of window p. The padding goes.
+    """Zeros, padded as x, to which each `t[p]` is added where x has the first extreme of window p; the padding is then cut.
 
-    Windows overlap: along dims where there are several, one is worked on after the other.
+    Windows overlap: along dims with several windows the loops are sequential.
     """
     shape, points = op.shape(), slide.result(op.shape())
     neutral, zero, first = op.neutral(b), b.scalar.const(0, _element(op)), b.scalar.const(0, i64)
@@ -109,7 +109,7 @@ def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
         return placed([e for part in parts for e in part], [*outer, *moving, *inner])
 
     def number(at: Sequence[Index]) -> AffineExpr:
-        """Which padded element of the dims that windows move along, counted in order, a place is."""
+        """The row-major number of a position among the padded elements of the dims along which windows move."""
         total: AffineExpr = AffineConstantExpr(0)
         for d, q in zip(moving, at, strict=True):
             total = total * axes[d].positions + q
@@ -154,7 +154,7 @@ def _places(axes: Sequence[Axis], point: Sequence[Index], tap: Tap) -> list[Inde
 
 
 def with_padding(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
-    """A local buffer of the positions that windows reach over, one axis a dim: elements of the operand, or `fill` outside."""
+    """A local buffer of the positions that windows span, one axis for each dim: elements of the operand, or `fill` outside."""
     sizes = [axis.positions for axis in axes]
     buffer = b.local(sizes, fill.type, "scratch", name="padded")
     with over(b, sizes) as at:
@@ -165,7 +165,7 @@ def with_padding(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SS
 
 
 def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSAValue | None:
-    """Whether a place is one of the operand, not padding; None: it always is."""
+    """Whether a position lies in the operand, not in its padding; None: it always does."""
     found: SSAValue | None = None
     for axis, q in zip(axes, place, strict=True):
         tests = [("ge", 0)] if axis.low > 0 else []
@@ -179,7 +179,7 @@ def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSA
 def _filters(op: ConvOp, b: Any, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
     """How to read the filters: group, feature of the result in it, feature, tap.
 
-    Where features of the result lie side by side, and those of the filters do not, from a local buffer in which they do.
+    Where features of the result are contiguous and those of the filters are not, the filters are read from such a copy.
     """
     c = Convolution.of(op.properties)
     last = len(c.w_dims) - 1
@@ -219,7 +219,7 @@ def reduced(
     value: Callable[[Tap], SSAValue],
     start: SSAValue | None = None,
 ) -> SSAValue:
-    """What a monoid makes of `value(tap)` for all taps: a `reduce` loop a dim. A sum may go on from `start`."""
+    """The reduction of `value(tap)` over all taps: a `reduce` loop for each dim. A sum may continue from `start`."""
     if start is not None and all(size == 1 for size in sizes):
         return b.scalar.add(start, value([AffineConstantExpr(0)] * len(sizes)))
 
@@ -236,7 +236,7 @@ def reduced(
 
 
 def _folded(b: Any, sizes: Sequence[int], start: Values, step: Callable[[Values, Tap], Values]) -> Values:
-    """`step(so far, tap)` for all taps in order: a loop a dim that carries the values."""
+    """`step(so far, tap)` for all taps in order: a loop for each dim that carries the values."""
 
     def along(values: Values, tap: list[Index]) -> Values:
         if len(tap) == len(sizes):

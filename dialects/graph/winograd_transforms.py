@@ -23,15 +23,15 @@ from xdsl.ir import SSAValue
 from .window_loops import multiply_add
 
 WINDOW = 3
-"""Elements of a filter along a dim."""
+"""Size of a filter along a dim, in elements."""
 
 POINTS: dict[int, tuple[float, ...]] = {
     2: (0, 1, -1),
     4: (0, sqrt(1 / 2), -sqrt(1 / 2), sqrt(2), -sqrt(2)),
 }
-"""By results of a tile along a dim: the finite points.
+"""The finite interpolation points, by results of a tile along a dim.
 
-Of points of both signs, which share their even and odd parts, these make the least of rounding errors: with the customary
+Among points of both signs, which share their even and odd parts, these have the smallest rounding errors: with the customary
 1 and 2 they are twice as large on average, and their bound is five times as large.
 """
 

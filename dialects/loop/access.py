@@ -1,4 +1,4 @@
-"""The base of what reads or writes elements of a buffer: loads and stores, gathers and scatters."""
+"""The base of the ops that read or write elements of a buffer: loads and stores, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .loops import segment_sizes
 
 @dataclass
 class Access:
-    """What the text of an access says, but for the value that it stores."""
+    """The parts of an access in its text, without the stored value."""
 
     buffer: SSAValue
     subscripts: Sequence[SSAValue]
     mask: Sequence[SSAValue]
     type: Attribute
-    """Of what is loaded or stored."""
+    """The type of the loaded or stored value."""
     attributes: dict[str, Attribute]
     properties: dict[str, Attribute] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class AccessOp(LoopOp):
 
     @abstractmethod
     def print_access(self, printer: Printer) -> None:
-        """Print all but the value that is stored."""
+        """Print an access without its stored value."""
 
     @classmethod
     @abstractmethod

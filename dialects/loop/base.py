@@ -1,4 +1,4 @@
-"""What the ops of the dialect have in common."""
+"""The base class of the ops of the dialect."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ class CallbackOp(LoopOp, TextOp):
     """Print a line, check a condition or call a Python function, which reads buffers and fills others.
 
     The kinds are those of the ops of graphs: `print`, `assert`, whose text is a format of what is read, and `callback`, whose
-    text is the name of the function. `where` is a condition, and `batch` counts the first dims that it all happens for,
-    element by element. If Python raises, the program ends there.
+    text is the name of the function. `where` is a condition, and `batch` is the number of leading dims for whose elements the
+    effect happens one by one. If Python raises, the program ends there.
 
     ```mlir
     loop.callback print "x = {0}" read(%x) into() : (memref<4xf32>)

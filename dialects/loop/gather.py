@@ -29,7 +29,7 @@ _INDEX = IndexType()
 
 
 class _Lanes(AccessOp):
-    """Shared by gather and scatter: `buffer[subscripts]`, each an index or a vector of indices, and an optional mask."""
+    """Base of gather and scatter: `buffer[subscripts]`, each an index or a vector of indices, and an optional mask."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -104,7 +104,7 @@ class GatherOp(_Lanes):
     ```
 
     (C1) The element type is the buffer's.
-    (C2) One subscript a dim of the buffer: an index, or one a lane.
+    (C2) Each dim of the buffer has one subscript: an index, or an index per lane.
     (C3) The mask has one i1 a lane.
     """
 

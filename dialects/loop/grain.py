@@ -2,20 +2,20 @@
 
 A parallel region is a loop whose iterations run on threads (`lowering/strategies/threads.py` says which loops those are). Its
 iterations are the chunks that threads may take; the runtime hands out ranges of them. What a chunk computes, and in which order
-partial sums are added, must not depend on how many threads there are, so everything that divides work asks this module, which
-knows no number of threads:
+partial sums are added, must not depend on how many threads there are, so all code that divides work asks this module, to which
+the number of threads is unknown:
 
-* **A region is worth threads from `WORTH_OPS` operations on.** That is 10 us of work, which workers that are awake share in
-  less. Smaller regions are loops like any other: nothing is outlined.
-* **A chunk has at least `LEAST_CHUNK_OPS`.** To take one costs about 50 ns, an atomic addition on a cache line that all threads
-  share, so a chunk of 5 us keeps the cost at one percent. A region of less than `CHUNKS` such chunks has fewer.
+* **A region is worth threads from `WORTH_OPS` operations on.** That is 10 us of work; awake workers share it in less
+  time. Smaller regions stay ordinary loops: nothing is outlined.
+* **A chunk has at least `LEAST_CHUNK_OPS`.** Taking a chunk costs about 50 ns, an atomic addition on a cache line that all
+  threads share, so a chunk of 5 us keeps the cost at one percent. A region with less work than `CHUNKS` such chunks has fewer.
 * **Large regions have `CHUNKS` chunks or more**, as many as a large processor has cores, so that none is idle.
 * **Chunks are shared evenly** (`is_even`): 65 chunks keep 63 of 64 threads waiting for half of the time. From three rounds
   on what is uneven is at most a quarter of the time; below, the number of chunks has to be just under a multiple.
 
-Where the outermost loop has too few iterations, the loops in it are divided, too: the chunks of a perfect nest of parallel
-loops are those of all of them. What stands between two such loops, as the panel that a block of columns packs, is computed by
-each thread that comes by; `MOST_AGAIN` bounds it.
+Where the outermost loop has too few iterations, the loops in it are divided as well: the chunks of a perfect nest of parallel
+loops are those of all of them. Code between two such loops, such as the packing of a panel for a block of columns, is executed
+by each thread; `MOST_AGAIN` bounds it.
 
 Partial sums are the one division that changes results, by rounding: `MOST_PARTS` keeps combining them cheap.
 """
@@ -23,25 +23,25 @@ Partial sums are the one division that changes results, by rounding: `MOST_PARTS
 from __future__ import annotations
 
 WORTH_OPS = 1 << 15
-"""Operations of scalars, at about 0.3 ns each, from which on a region is worth threads."""
+"""Smallest work for which a region uses threads, in scalar operations of about 0.3 ns each."""
 
 LEAST_CHUNK_OPS = 1 << 14
-"""Operations of a chunk at least."""
+"""Smallest work of a chunk, in scalar operations."""
 
 CHUNKS = 64
-"""Chunks of a large region at least."""
+"""Smallest number of chunks of a large region."""
 
 LEAST_EVEN = 0.75
-"""Which part of the time `CHUNKS` threads work at least, of chunks that are alike."""
+"""Smallest fraction of the time for which `CHUNKS` threads are busy, with equal chunks."""
 
 TYPICAL_TRIPS = 64
-"""What a loop runs of which nothing is known, where the work of a region is counted at run time."""
+"""Assumed number of iterations of a loop with unknown bounds, where the work of a region is counted at run time."""
 
 MOST_AGAIN = 1 / 24
-"""How much may be computed again by each thread, compared with what is divided."""
+"""Largest work that each thread may repeat, as a fraction of the divided work."""
 
 MOST_PARTS = 64
-"""Partial results at most, which one thread combines."""
+"""Largest number of partial results, which one thread combines."""
 
 
 def is_even(count: int) -> bool:

@@ -55,13 +55,13 @@ class KernelOp(LoopOp):
     ```
 
     * `in_place(%y over %x)`: `%y` may be the memory of `%x`, as each element of `%y` is stored after the last load of it.
-    * `scheduled`: the kernel is as its author wants it; no pass schedules it by itself.
-    * `checks("dim 0 of x", ...)`: what check k + 1 (`loop.check`) is about.
-    * `fallbacks("...", ...)`: what failed while the kernel was built or scheduled, and was left out.
+    * `scheduled`: the author has scheduled the kernel; no pass changes its schedule.
+    * `checks("dim 0 of x", ...)`: the subject of check k + 1 (`loop.check`), for messages.
+    * `fallbacks("...", ...)`: steps that failed while the kernel was built or scheduled, and were left out.
 
     (C1) Argument types are memrefs, scalars or index.
     (C2) `shapes` gives every size of type `?` as an affine expression of index arguments, and every unknown stride.
-    (C3) `shapes` agrees with the sizes and strides that the types know.
+    (C3) `shapes` agrees with the static sizes and strides of the types.
     (C4) `in_place` pairs buffers of one type, two arguments each.
     (C5) `checks` and `fallbacks` are not empty.
     """
@@ -127,7 +127,7 @@ class KernelOp(LoopOp):
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the kernel is as its author wants it."""
+        """Whether the author has scheduled the kernel."""
         return self.scheduled is not None
 
     def mark_scheduled(self) -> None:
@@ -153,7 +153,7 @@ class KernelOp(LoopOp):
         for name in _TEXTS:
             if name in self.properties and not self.texts(name):  # C5
                 raise VerifyException(f"'loop.kernel' op {name} must not be empty")
-        if self.shapes is not None:  # else what is open stays open: such a kernel cannot be lowered but can be read
+        if self.shapes is not None:  # otherwise sizes stay unknown: such a kernel can be read but not lowered
             self._verify_shapes(self.shapes)
 
     def _verify_in_place(self) -> None:

@@ -31,13 +31,13 @@ from .kernel import KernelOp as KernelOp
 from .subscripts import SubscriptParser, map_attribute, print_bound
 
 KINDS = ("seq", "parallel", "vector", "unroll", "reduce")
-"""How a loop runs: in order; in any order or at once; one iteration per vector; unrolled at emission; as a reduction."""
+"""How a loop runs: in order; in any order or in parallel; one iteration per lane; unrolled at emission; as a reduction."""
 
 LARGEST_STEP = 1 << 40
-"""Of a loop: a step, a size or a factor within it leaves room for arithmetic on indices in 64 bits."""
+"""Largest step, size or factor of a loop, which leaves room for 64-bit arithmetic on indices."""
 
 MONOIDS = ("add", "mul", "max", "min", "and", "or", "argmax", "argmin")
-"""What a `reduce` loop combines its yielded contributions with; the last two combine (value, index) pairs."""
+"""The monoids by which a `reduce` loop combines its contributions; the last two combine (value, index) pairs."""
 
 PAIR_MONOIDS = ("argmax", "argmin")
 
@@ -45,7 +45,7 @@ _INDEX = IndexType()
 
 
 class Operands(tuple[SSAValue, ...]):
-    """Some operands of an op. Tuples of xDSL ask in Python whether an index is a slice; here it is as fast as of any tuple."""
+    """Some operands of an op, with the indexing of a plain tuple: xDSL's tuples test in Python whether an index is a slice."""
 
     __slots__ = ()
 
@@ -87,9 +87,9 @@ class YieldOp(LoopOp):
 
 @irdl_op_definition
 class ForOp(LoopOp):
-    """A counted loop `for i = lower to upper step s`, its bounds affine in index values, its kind a promise and a plan.
+    """A counted loop `for i = lower to upper step s` with affine bounds; its kind says how it may and will run.
 
-    A bound may be the greatest of several lower, or the least of several upper expressions.
+    A lower bound may be the greatest of several expressions, an upper bound the least of several.
 
     `seq` loops may carry values: each iteration yields the next ones. A `reduce<monoid>` loop yields a contribution an
     iteration, which is combined with `init`; iterations may be combined in any order the schedule chooses.
@@ -226,7 +226,7 @@ class ForOp(LoopOp):
         self._verify_placement()
 
     def _verify_placement(self) -> None:
-        """Where a loop says that it runs; what analyses prove of it, the lowering checks (`lowering/analysis/placement.py`)."""
+        """Verify the placement that a loop states; the lowering checks it by analysis (`lowering/analysis/placement.py`)."""
         kind, threads = self.kind.data, self.threads
         if threads is not None and (kind != "parallel" or threads.value.data < 1):  # C7
             raise VerifyException(
@@ -321,7 +321,7 @@ def _print_carried(printer: Printer, names: Sequence[SSAValue], inits: Sequence[
 
 
 def _parse_carried(parser: Parser, word: str, *, named: bool) -> tuple[list[SSAValue], list[Parser.Argument]]:
-    """What `_print_carried` prints after a word: initial values, and the arguments of the body; none without the word."""
+    """Parse what `_print_carried` prints after a word: initial values and the body's arguments; none without the word."""
 
     def carried() -> tuple[SSAValue, Parser.Argument | None]:
         argument = parser.parse_argument(expect_type=False) if named else None
@@ -375,7 +375,7 @@ for _name, _accessor in _ACCESSORS.items():
 
 @irdl_op_definition
 class WhileOp(LoopOp):
-    """A loop that runs while a condition holds: first the operand, then the first value that its body yields.
+    """A loop that runs while a condition holds: at first the operand, then the first value that its body yields.
 
     ```mlir
     %last, %count = loop.while %c carry %x = %x0 : f32, %n = %n0 : i64 {
@@ -526,7 +526,7 @@ def segment_sizes(*sizes: int) -> Mapping[str, Attribute]:
 
 
 def _constant_bounds(lows: Sequence[AffineExpr], highs: Sequence[AffineExpr]) -> tuple[int, int] | None:
-    if len(lows) == 1 == len(highs):  # nearly always
+    if len(lows) == 1 == len(highs):  # the common case
         low, high = lows[0], highs[0]
         if isinstance(low, AffineConstantExpr) and isinstance(high, AffineConstantExpr):
             return low.value, high.value

@@ -46,11 +46,11 @@ from .subscripts import SubscriptParser, map_attribute, print_exprs
 _INDEX = IndexType()
 
 STREAMED = "streamed"
-"""The attribute of stores that may be non-temporal."""
+"""The name of the attribute of stores that may be non-temporal."""
 
 
 class _Access(AccessOp):
-    """Shared by load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
+    """Base of load and store: `buffer[map(indices)]`, lanes moving along one dim, an optional mask."""
 
     if TYPE_CHECKING:  # load and store declare them
         indices: Sequence[SSAValue]
@@ -73,7 +73,7 @@ class _Access(AccessOp):
         return len(shape_of(self.buffer)) - 1 if along is None else along.value.data
 
     def lane_step(self) -> int:
-        """By how many elements of `lane_dim` one lane is ahead of the one before."""
+        """The distance between neighbouring lanes, in elements of `lane_dim`."""
         return 1 if self.stride is None else self.stride.value.data
 
     def verify_(self) -> None:
@@ -162,7 +162,7 @@ class LoadOp(_Access):
     %c = loop.load %x[%i, %j] along 0 : memref<32x64xf32>, vector<8xf32>
     ```
 
-    (C1) One subscript a dim of the buffer.
+    (C1) Each dim of the buffer has one subscript.
     (C2) Subscripts are affine in the given index values.
     (C3) The element type is the buffer's.
     (C4) Lanes move along one dim of the buffer; only vector accesses have lanes.
@@ -275,8 +275,8 @@ class AllocOp(LoopOp):
     %u = loop.alloc scratch(%n) : memref<?x16xf32>
     ```
 
-    (C1) The place is one of register, stack, scratch.
-    (C2) A size is given for every `?`, and only scratch has any.
+    (C1) The memory space is one of register, stack, scratch.
+    (C2) A size is given for every `?`, and only scratch memory has any `?`.
     """
 
     name = "loop.alloc"
@@ -338,7 +338,7 @@ class PrefetchOp(LoopOp):
     loop.prefetch %x[%i + 8, %j] : memref<?x?xf32>
     ```
 
-    (C1) One subscript a dim of the buffer, affine in the given index values.
+    (C1) Each dim of the buffer has one subscript, affine in the given index values.
     """
 
     name = "loop.prefetch"

@@ -1,4 +1,4 @@
-"""What a kernel takes beside sizes, which of it is read and written, and the sizes and strides that arguments bind.
+"""The parameters of a kernel beside sizes, which of them it reads and writes, and the sizes and strides that arguments bind.
 
 A call in a program (`graph.kernel`) gives contiguous arrays. Their sizes bind the index arguments of the kernel as those of a
 call from Python do: parameter after parameter, the sizes of each before its strides.
@@ -75,11 +75,11 @@ class Interface:
     """How a kernel is called: its parameters, and sizes and strides as symbols, the index arguments, plus numbers.
 
     Args:
-        kernel: what is called.
-        sizes_are_given: whether the caller gives them beside the arrays, so that no array must have them.
+        kernel: the kernel that is called.
+        sizes_are_given: whether the caller passes the sizes beside the arrays, so that no array need have them.
 
     Raises:
-        CompileError: a size is something else, or no array gives one of the index arguments.
+        CompileError: a size is no symbol plus a number, or no array gives one of the index arguments.
     """
 
     def __init__(self, kernel: KernelOp, *, sizes_are_given: bool = False):
@@ -153,7 +153,7 @@ class Sizes:
 
     @property
     def values(self) -> list[int]:
-        """The index arguments in order; those of strides that nothing looks at are 0."""
+        """The index arguments in order; unused strides are 0."""
         return [self._bindings.values.get(k, 0) for k in range(len(self.interface.names))]
 
     def bind(self, parameter: Parameter, type: TensorType) -> None:
@@ -189,7 +189,7 @@ class Sizes:
     def _bind_strides(self, parameter: Parameter, type: TensorType, strides: _Dims) -> None:
         step, shape = 1, type.get_shape()
         for axis in reversed(range(len(shape))):
-            if shape[axis] > 1:  # else nobody steps there
+            if shape[axis] > 1:  # otherwise no access moves along the dim
                 if strides[axis].symbol is not None:
                     self._bind(strides[axis], step, f"the stride of dim {axis}", parameter, type)
                 elif step != strides[axis].constant:

@@ -1,7 +1,7 @@
-"""Control flow of host functions: others are called again and again, on buffers that take turns, or one of several is.
+"""Control flow of host functions: loops that call functions on alternating buffers, and calls of one of several functions.
 
 loop.repeat         a counted loop
-loop.repeat_while   a loop that another function tells when to end
+loop.repeat_while   a loop that runs while another function returns true
 loop.branch         one of several functions
 loop.call           one function
 """
@@ -47,17 +47,17 @@ from .loops import segment_sizes
 _INDEX = memref(i64, ())
 _FLAG = memref(i1, ())
 _MORE = " (temporaries(temporaries) sizes(sizes) counts [counts])? (arena(arena))?"
-"""The end of the text of all these ops: what functions need besides the buffers that they are called on."""
+"""The end of the syntax of all these ops: the temporaries, sizes and arena of the called functions."""
 
 Buffer = tuple[SSAValue, bool]
-"""A buffer that a function gets, and whether it gets a slice of it along the first dim."""
+"""A buffer that a function gets, and whether the function gets a slice of it along the first dim."""
 
 
 class HostCallOp(LoopOp, TextOp, ABC):
-    """Base of the ops that call other host functions, on buffers of theirs. The last operand may be memory for their own.
+    """Base of the ops that call other host functions. The last operand may be an arena for the functions' own buffers.
 
-    What functions need whose sizes only a call knows stands before that: `temporaries` of all functions, then `sizes` of all,
-    of which each function takes so many as `counts` says, two numbers for each.
+    Functions with symbolic sizes need more operands, which precede the arena: the `temporaries` of all functions, then the
+    `sizes` of all; `counts` has two numbers for each function, how many of both it takes.
     """
 
     TYPES: ClassVar[str] = "operands"
@@ -81,7 +81,7 @@ class HostCallOp(LoopOp, TextOp, ABC):
 
     @classmethod
     def _made(cls, properties: dict[str, Attribute], *groups: Sequence[SSAValue], memory: Sequence[SSAValue] = ()) -> Self:
-        """The op on groups of operands and an arena, with functions that need nothing else."""
+        """The op on groups of operands and an arena, for functions without temporaries and sizes."""
         operands = [*(value for group in groups for value in group), *memory]
         segments = segment_sizes(*map(len, groups), 0, 0, len(memory))
         return cls.create(operands=operands, properties={**properties, **segments})
@@ -158,18 +158,18 @@ def _types(values: Sequence[SSAValue]) -> list[Attribute]:
 
 
 def _share_carried(op: HostCallOp, spare: int, carry: Sequence[SSAValue], pairs: Sequence[tuple[int, int]]) -> None:
-    """Carry values in one buffer instead of two; `spare` is the number of the first operand that is a second buffer."""
+    """Carry some values in one buffer instead of two; `spare` is the number of the first operand that is a second buffer."""
     for result, _ in pairs:
         op.operands[spare + result] = carry[result]
 
 
 @irdl_op_definition
 class RepeatOp(HostCallOp):
-    """Call a host function `count` times, each time on what the last call left.
+    """Call a host function `count` times, each time on the results of the call before.
 
-    `carry` holds the carried values, before and after; `spare` is a second buffer for each, and the calls go from one to the
-    other, or the same buffer again where the function may write a value over what it was. `over` and `into` are stacks: call
-    `i` reads slice `i` of the ones and writes slice `i` of the others. `index` is where `i` is stored for the function, which
+    `carry` holds the carried values, before and after; `spare` is a second buffer for each, and the calls alternate
+    between both, or it is the same buffer where the function may overwrite the value. `over` and `into` are stacks: call
+    `i` reads slice `i` of the former and writes slice `i` of the latter. `index` is where `i` is stored for the function, which
     runs from 0, or with `reverse` from the last down to 0.
 
     ```mlir
@@ -258,10 +258,10 @@ class RepeatOp(HostCallOp):
 
 @irdl_op_definition
 class RepeatWhileOp(HostCallOp):
-    """Call a host function as long as another one says so, each time on what the last call left.
+    """Call a host function while another one returns true, each time on the results of the call before.
 
-    The condition stores into `flag` whether to go on. Both get the `consts` and what is carried; `carry` and `spare` are as in
-    `loop.repeat`.
+    The condition stores into `flag` whether to continue. Both get the `consts` and the carried values; `carry` and `spare` are
+    as in `loop.repeat`.
 
     ```mlir
     loop.repeat_while @going do @step flag(%f) consts(%w) carry(%h) spare(%t)

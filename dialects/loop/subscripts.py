@@ -84,7 +84,7 @@ def _from_linear(coefficients: tuple[int, ...], constant: int) -> AffineExpr:
 
 @lru_cache(maxsize=8192)
 def canonical(expr: AffineExpr, n_dims: int) -> AffineExpr:
-    """The expression with its linear part collected; others are returned as they are."""
+    """The expression with its linear part collected; a nonlinear one is returned unchanged."""
     form = linear_form(expr, n_dims)
     return expr if form is None else from_linear(*form)
 

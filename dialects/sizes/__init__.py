@@ -1,1 +1,1 @@
-"""Sizes that only a call knows: polynomials of symbols, their bounds and text, and what arguments bind symbols to."""
+"""Symbolic sizes: polynomials of symbols, their bounds and text, and the values that arguments bind symbols to."""

@@ -1,4 +1,4 @@
-"""What sizes are polynomials of: symbols, quotients `floordiv(e, c)` and `max(e, 0)`."""
+"""The atoms of the polynomials that sizes are: symbols, quotients `floordiv(e, c)` and `max(e, 0)`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Symbol:
         return self.name
 
     def spell(self) -> str:
-        """The symbol with what is known of it: `n`, `n in 1..4096 by 8`."""
+        """The symbol with its bounds and divisor: `n`, `n in 1..4096 by 8`."""
         if (self.low, self.high, self.multiple) == (0, None, 1):
             return self.name
         by = "" if self.multiple == 1 else f" by {self.multiple}"
@@ -61,5 +61,5 @@ class Positive:
 
 Atom = Symbol | Quotient | Positive
 Monomial = tuple[Atom, ...]
-"""Atoms that are multiplied, sorted by their text; none is the number 1."""
+"""A product of atoms, sorted by their text; the empty product is 1."""
 Terms = Mapping[Monomial, int]

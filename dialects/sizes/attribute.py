@@ -1,7 +1,7 @@
-"""Lists of sizes as an attribute, and tensor types whose sizes only a call knows as text.
+"""Lists of sizes as an attribute, and the text of tensor types with symbolic sizes.
 
 In memory such a size is a `Size` in the shape of its type. As text it is `?`, and the sizes follow as the encoding,
-each with what is known of its symbols:
+each with the bounds of its symbols:
 
     tensor<?x64x?xf32, #graph.sizes<"n where n in 1..4096", "2 * n + 1 where n in 1..4096">>
 """
@@ -23,7 +23,7 @@ from .text import read, spell
 
 @irdl_attr_definition
 class SizesAttr(Data[tuple[Any, ...]]):
-    """Sizes: numbers, and those that only a call knows."""
+    """Sizes: numbers and symbolic ones."""
 
     name = "graph.sizes"
 
@@ -53,7 +53,7 @@ def parse_size(parser: AttrParser) -> Any:
 
 
 def print_tensor_type(type: TensorType, printer: Printer) -> None:
-    """What `TensorType.print_builtin` prints, sizes that only a call knows included."""
+    """What `TensorType.print_builtin` prints, including symbolic sizes."""
     shape = type.get_shape()
     sizes = [size for size in shape if isinstance(size, Size)]
     printer.print_string("tensor<")

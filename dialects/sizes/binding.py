@@ -1,4 +1,4 @@
-"""Sizes that a call gives: a number, or a symbol plus a number, and the values that arguments bind symbols to."""
+"""Sizes of parameters: a number, or a symbol plus a number, and the values that arguments bind symbols to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .atoms import Symbol
 from .polynomial import Size
 
 _CONSTANT_LIMIT = 1 << 40
-"""Of what is added to a symbol: arithmetic on sizes then stays within 64 bits."""
+"""Largest number that may be added to a symbol, so that arithmetic on sizes stays within 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def is_plain_symbol(size: Size) -> bool:
 
 
 def dims_of(meant: Sequence[Size]) -> list[Dim]:
-    """How arguments give sizes: those that are a symbol plus a number give this symbol."""
+    """How arguments bind symbols: a size that is a symbol plus a number binds the symbol."""
     symbols = {size: k for k, size in enumerate(meant) if is_symbol(size)}
     return [
         Dim(symbols[base], size.constant) if (base := size - size.constant) in symbols else Dim(k)

@@ -1,4 +1,4 @@
-"""Between which numbers a size is, as far as the bounds of its symbols tell."""
+"""The interval of a size, from the bounds of its symbols."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .polynomial import Size
 
 CASES = 3
-"""How many `max(e, 0)` of a size are taken apart into cases to find its bounds."""
+"""Largest number of `max(e, 0)` in a size that are split into cases to find its bounds."""
 
 
 def bounds_of(size: Any, cases: int = CASES) -> tuple[float, float]:
-    """The interval that a size is in: its terms', and where `max(e, 0)` stands in it, that of both cases."""
+    """The interval of a size: the sum of its terms' intervals, and for `max(e, 0)` the union of both cases."""
     if isinstance(size, int):
         return size, size
     low, high = _interval(size)
@@ -38,7 +38,7 @@ def bounds_of(size: Any, cases: int = CASES) -> tuple[float, float]:
 
 
 def _where(size: Any, of: Size, is_positive: bool) -> Any:
-    """A size where another one is at least 0, or at most: the symbol that this one is linear in is known more closely."""
+    """A size where another one is at least, or at most, 0: that narrows the symbol in which the other one is linear."""
     symbols = of.symbols
     if len(symbols) != 1 or [monomial for monomial, _ in of.monomials] != [symbols] or isinstance(size, int):
         return size
@@ -51,12 +51,12 @@ def _where(size: Any, of: Size, is_positive: bool) -> Any:
         most = root // symbol.multiple * symbol.multiple
         high = most if high is None else min(high, most)
     if high is not None and low > high:
-        return size  # that case is no case
+        return size  # the case is impossible
     return size.substitute(lambda s: size.symbol(s.name, low, high, s.multiple) if s == symbol else size.product((s,)))
 
 
 def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: float) -> tuple[float, float]:
-    """`by * size` lies between what it is with `e - by + 1` and with `e` in the place of `by * (e floordiv by)`."""
+    """`by * size` lies between its values with `e - by + 1` and with `e` substituted for `by * (e floordiv by)`."""
     c = next(c for monomial, c in size.terms if monomial == (atom,))
     rest = size - size.product((atom,)) * c
     ends = [bounds_of(rest * atom.by + shifted * c, cases - 1) for shifted in (atom.of - (atom.by - 1), atom.of)]
@@ -91,7 +91,7 @@ def _interval(size: Size) -> tuple[float, float]:
 
 
 VALUES = 4
-"""At how many values of its symbol a polynomial is computed, from which on it may be seen to grow or to fall."""
+"""Number of values of its symbol at which a polynomial is evaluated before its monotonic part must begin."""
 
 
 def _of_polynomial(size: Size) -> tuple[float, float]:

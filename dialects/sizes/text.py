@@ -12,7 +12,7 @@ from .polynomial import Size, positive, symbols_of
 
 
 def spell(size: Any) -> str:
-    """A size with what is known of its symbols: `n - 1 where n in 1..4096 by 8`. `read` is the inverse."""
+    """A size with the bounds of its symbols: `n - 1 where n in 1..4096 by 8`. `read` is the inverse."""
     said = [s.spell() for s in symbols_of([size]) if s.spell() != s.name]
     return f"{size} where {', '.join(said)}" if said else str(size)
 
@@ -27,7 +27,7 @@ def read(text: str) -> Any:
     (0.0, inf)
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the text is no size.
     """
     expression, _, where = text.partition(" where ")
     known: dict[str, Symbol] = {}
