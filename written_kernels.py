@@ -5,6 +5,7 @@ Programs, which launch kernels from a host function, are built by `pipeline.py`.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -122,6 +123,11 @@ def _failure(name: str, checks: Sequence[str]) -> Callable[[tuple[int, ...]], No
             raise ValueError(f"kernel '{name}': a local array has a size of {value}: sizes must not be negative")
         if code == -1:
             raise MemoryError(f"kernel '{name}' got no memory for its local arrays")
+        if 0 < code <= len(checks) and checks[code - 1].startswith("raise "):
+            raised, _, message = checks[code - 1].removeprefix("raise ").partition(": ")
+            error = getattr(builtins, raised)(*([message] if message else []))
+            error.add_note(f"in kernel '{name}'")
+            raise error
         if 0 < code <= len(checks):
             error = IndexError(f"kernel '{name}': index {value} of {checks[code - 1]} is out of bounds")
             error.status = code  # pyright: ignore[reportAttributeAccessIssue]

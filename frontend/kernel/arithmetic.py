@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.scalar import ScalarBuilder
-from ...dialects.types import f64, i1, i64, index, integer_range, is_bool, is_float
+from ...dialects.types import element_type, f64, i1, i64, index, integer_range, is_bool, is_float, numpy_dtype
 from ...dialects.vocabulary import number_of
 from ...lowering.analysis.inbounds import materialize
 from .values import (
@@ -24,6 +24,7 @@ from .values import (
     Mismatch,
     Number,
     Scalar,
+    Unset,
     Value,
     default,
     held,
@@ -59,6 +60,8 @@ class Arithmetic:
         type = type or default(kind_of(value))
         if isinstance(value, Number):
             return self._constant(value.value, type)
+        if isinstance(value, Unset):
+            return self.builder.const(0, type)
         if isinstance(value, Choice):
             yes, no = self.scalar(value.yes, type), self.scalar(value.no, type)
             return self.builder.select(value.condition, yes, no)
@@ -86,6 +89,8 @@ class Arithmetic:
         """The value as an SSA index."""
         if isinstance(value, Index):
             return materialize(self.builder, value.expr, value.dims)
+        if isinstance(value, Unset):
+            return self.builder.const(0, index)
         if isinstance(value, Extreme):
             result = self.index(value.items[0])
             for item in value.items[1:]:
@@ -110,14 +115,14 @@ class Arithmetic:
         """The value as a condition."""
         if kind_of(value) in ("bool", i1):
             return self.scalar(value, i1)
-        raise Mismatch(f"a condition must be a comparison or a bool, got {spell(kind_of(value))}: write x != 0")
+        return self.truth(self.compare("ne", value, Number(0)))
 
     # -- operators
 
     def binary(self, op: str, x: Value, y: Value) -> Value:
         """A Python operator: + - * / // % ** & | ^ << >>."""
         if isinstance(x, Number) and isinstance(y, Number):
-            return _fold(op, x.value, y.value)
+            return _fold(op, x, y)
         whole = self._affine(op, x, y) or self._extreme(op, x, y)
         if whole is not None:
             return whole
@@ -236,6 +241,10 @@ class Arithmetic:
         type = default(meet(x, y))
         return Scalar(self.builder.cmp(predicate, self.scalar(x, type), self.scalar(y, type)))
 
+    def either(self, x: Value, y: Value) -> Value:
+        """Whether one of two conditions holds."""
+        return Scalar(self.builder.binary("or", self.truth(x), self.truth(y)))
+
     def negate(self, x: Value) -> Value:
         if isinstance(x, Number | Choice):
             return known(lambda value: -value, x)
@@ -305,11 +314,16 @@ _FOLDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _fold(op: str, x: Any, y: Any) -> Number:
+def _fold(op: str, x: Number, y: Number) -> Number:
+    """An operator on numbers, by Python's rules, or NumPy's where one has a type."""
+    operands = [v.value if v.type is None else numpy_dtype(v.type).type(v.value) for v in (x, y)]
     try:
-        result = _FOLDS[op](x, y)
+        with np.errstate(all="ignore"):
+            result = _FOLDS[op](*operands)
     except (ZeroDivisionError, OverflowError, ValueError, TypeError) as error:
         raise Mismatch(str(error)) from None
+    if isinstance(result, np.generic):
+        return Number(result.item(), None if result.dtype == bool else element_type(result.dtype))
     if not isinstance(result, int | float):
-        raise Mismatch(f"{x} {op} {y} is no number of a kernel")
+        raise Mismatch(f"{operands[0]} {op} {operands[1]} is no number of a kernel")
     return Number(result)

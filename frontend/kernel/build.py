@@ -17,6 +17,8 @@ from ...lowering.analysis.inbounds import Finding, findings, insert_checks
 from ...lowering.analysis.inbounds import _violation as violation
 from ...lowering.analysis.linear import System, Undecided
 from .inline import inline
+from .jumps import ends, result_names, results_of, returns, without_jumps
+from .liveness import live_after_loops
 from .parameters import parameters_of
 from .source import assigned, error_at, read
 from .statements import Statements
@@ -46,11 +48,18 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     kernel = KernelOp.build_kernel(tree.name, parameters.arguments, list(parameters.shapes))
     kernel.location = source.location(tree)
     block = kernel.body.block
-    statements = Statements(source, assigned(tree.body)[0], inline, {*parameters.types, *parameters.symbols})
-    statements.env = parameters.values(list(block.args))
+    body, results = without_jumps(tree.body), results_of(tree.body)
+    needed = [] if results is None else result_names(results)
+    if needed and not ends(tree.body):
+        raise source.error(tree, f"kernel '{tree.name}' may end without a return: return a value on every way")
+    statements = Statements(source, assigned(body)[0], inline, {*parameters.types, *parameters.symbols})
+    statements.live, statements.entry = live_after_loops(body, needed), block
+    statements.env.update(parameters.values(list(block.args)))
     try:
         with statements.within(block):
-            statements.run(tree.body)
+            statements.run(body)
+            kernel.add_texts("checks", statements.checks)
+            statements.write_results(next(returns(tree.body), tree), kernel, len(parameters.types), needed)
         module = ModuleOp(Region(Block([kernel])))
         _check(kernel, check_bounds)
     except RecursionError:

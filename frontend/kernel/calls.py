@@ -6,6 +6,7 @@ import ast
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
 from .expressions import Expressions
 from .source import MISSING
-from .values import Choice, Extreme, Index, Number, Scalar, Value, choice, default, held, kind_of, known, meet
+from .values import Array, Choice, Extreme, Index, Items, Number, Scalar, Value, choice, default, held, kind_of, known, meet
 
 KERNEL_FUNCTIONS = {name: row for name, row in FUNCTIONS.items() if not row.is_internal}
 """Functions of floats, by the names of the scalar builder."""
@@ -53,30 +54,73 @@ def _takes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
     return True
 
 
+def is_helper(function: Any) -> bool:
+    """Whether an object is a kernel or a function in Python whose statements can stand in place of a call."""
+    if hasattr(function, "__kernel__"):
+        return True
+    return isinstance(function, FunctionType) and function.__module__.partition(".")[0] not in _MODULES
+
+
 class Calls(Expressions):
     """Turns calls into values."""
 
-    def on_Call(self, node: ast.Call) -> Value:
+    def inlined(self, node: ast.Call, function: Any) -> Any:
+        """What a kernel or function returns whose statements stand here in place of the call, or None."""
+        raise NotImplementedError
+
+    closures: dict[str, ast.FunctionDef | ast.Lambda]
+
+    def helper(self, node: ast.expr) -> Any:
+        """The function whose statements stand in place of its calls: of the module or defined inside; None for others."""
+        if isinstance(node, ast.Name) and node.id in self.closures:
+            return self.closures[node.id]
+        if isinstance(node, ast.Lambda):
+            return node
+        function = self.resolve(node)
+        return function if is_helper(function) else None
+
+    def called(self, node: ast.Call) -> Any:
+        if (function := self.helper(node.func)) is not None:
+            found = self.inlined(node, function)
+            if found is None:
+                self.refuse(node, f"'{ast.unparse(node.func)}' returns nothing: call it in a statement of its own")
+            return found
+        if self.resolve(node.func) is divmod and len(node.args) == 2 and not node.keywords:
+            x, y, b = self.value(node.args[0]), self.value(node.args[1]), self.math(node)
+            return Items((b.binary("//", x, y), b.binary("%", x, y)))
+        return None
+
+    def on_Call(self, node: ast.Call) -> Any:
+        if (found := self.called(node)) is not None:
+            return found
         function, what = self.resolve(node.func), ast.unparse(node.func)
-        for arg in node.args:
-            if isinstance(arg, ast.Starred):
-                self.refuse(arg, "kernels have no starred arguments: write them out")
         if node.keywords:
             self.refuse(node, f"'{what}' takes positional arguments in kernels")
         if function is len:
-            array = self.array(node.args[0]) if len(node.args) == 1 else None
-            if array is None or not array.sizes:
-                self.refuse(node, "len() takes an array of this kernel")
-            return array.sizes[0]
+            given = self.seen(node.args[0]) if len(node.args) == 1 else None
+            if isinstance(given, Items):
+                return Number(len(given.items))
+            if given is None or not given.sizes:
+                self.refuse(node, "len() takes an array or a tuple of this kernel")
+            return given.sizes[0]
         if function in (int, float, bool) or isinstance(function, ScalarType):
             return self.conversion(node, function)
         if isinstance(function, type) and issubclass(function, np.generic):
             for element in ELEMENTS:
                 if element.dtype == np.dtype(function):
                     return self.conversion(node, element)
-        if hasattr(function, "__kernel__"):
-            self.refuse(node, f"kernel '{what}' returns nothing: call it in a statement of its own")
-        if function in (zeros, empty):
+        if function in (
+            zeros,
+            empty,
+            np.zeros,
+            np.empty,
+            np.ones,
+            np.full,
+            np.array,
+            np.zeros_like,
+            np.empty_like,
+            np.ones_like,
+        ):
             self.refuse(node, f"a local array gets a name: t = {what}(...)")
         found = self.function(node, function) if callable(function) else None
         if found is None:
@@ -88,13 +132,9 @@ class Calls(Expressions):
         what = ast.unparse(node.func)
         if isinstance(node.func, ast.Attribute) and self.array(node.func.value) is not None:
             return f"arrays have no methods in kernels, so no '{what}': write loops"
-        if function in (np.zeros, np.empty, np.ones, np.full, np.array):
-            return f"'{what}' makes no array of a kernel: write t = lm.zeros((8, 16), lm.f32)"
         if function is MISSING:
             return f"unknown function '{what}'"
         there = f"min, max, abs, round, pow, {', '.join(sorted(KERNEL_FUNCTIONS))}"
-        if callable(function) and not isinstance(function, type) and getattr(function, "__code__", None) is not None:
-            return f"'{what}' is a Python function: make it a kernel with @lm.kernel, or write it in place; there are {there}"
         return f"'{what}' is no function that kernels can call; there are {there}"
 
     def function(self, node: ast.Call, function: Any) -> Value | None:
@@ -103,7 +143,13 @@ class Calls(Expressions):
         maker: Callable[..., Value] | None = getattr(self, f"fn_{name}", None)
         if name is None or (maker is None and name not in KERNEL_FUNCTIONS):
             return None
-        args = [self.value(arg) for arg in node.args]
+        given = [item for arg in node.args for item in self.items(arg)]
+        if name in ("min", "max") and len(given) == 1 and isinstance(given[0], Items):
+            given = list(given[0].items)
+        for arg in given:
+            if isinstance(arg, Array | Items):
+                self.refuse(node, f"'{ast.unparse(node.func)}' takes numbers in kernels: write a loop")
+        args: list[Value] = given  # pyright: ignore[reportAssignmentType]
         b = self.math(node)
         if not (len(args) == KERNEL_FUNCTIONS[name].arity if maker is None else _takes(maker, b, *args, python=python)):
             self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")

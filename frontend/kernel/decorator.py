@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ... import pipeline, written_kernels
@@ -35,11 +37,15 @@ class KernelBase(FunctionBase):
         # the slow path must not refer to this object: a cycle would delay its end
         state = _State(function, check_bounds, schedule == "auto")
 
-        def first(*args: Any, **kwargs: Any) -> None:
+        def first(*args: Any, **kwargs: Any) -> Any:
             _refuse_tracers(state.function, (*args, *kwargs.values()))
             executable = state.executable()
-            executable.run(args, kwargs)
+            results = state.results(executable)
+            executable.run(args, {**state.defaults(args, kwargs), **kwargs, **results})
+            if results:
+                return state.returned(results)
             state.install(executable)
+            return None
 
         super().__init__(first)
         functools.update_wrapper(self, function)
@@ -214,6 +220,34 @@ class _State:
                     facts = facts_of(self.function, self.check_bounds)
                     self.current = written_kernels.build_known_kernel(facts, lambda: self.module)
             return self.current
+
+    @functools.cached_property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """The parameters of the function."""
+        return list(inspect.signature(self.function).parameters.values())
+
+    def defaults(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that a call leaves to their defaults."""
+        missing = [p for p in self.parameters[len(args) :] if p.name not in kwargs]
+        return {p.name: p.default for p in missing if p.default is not p.empty}
+
+    def results(self, executable: Executable) -> dict[str, np.ndarray]:
+        """New arrays for what the kernel returns: parameters after those of the function."""
+        added = executable.signature.params[len(self.parameters) :]
+        return {param.name: np.zeros(1, param.dtype) for param in added}
+
+    def returned(self, results: Mapping[str, np.ndarray]) -> Any:
+        """What a call returns: NumPy scalars."""
+        values: list[Any] = [array[0] for array in results.values()]
+        return tuple(values) if self.returns_tuple or len(values) > 1 else values[0]
+
+    @functools.cached_property
+    def returns_tuple(self) -> bool:
+        """Whether `return` has a tuple."""
+        from .jumps import results_of
+        from .source import read
+
+        return bool(results_of(read(self.function)[0].body))
 
     def install(self, executable: Executable) -> None:
         """Let later calls go straight to machine code, unless the schedule is another by now."""

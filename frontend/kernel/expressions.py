@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import IfOp
 from ...dialects.loop.memory import LoadOp
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import i1, is_float
-from .scope import Scope, discard, words
+from .scope import discard, words
 from .source import MISSING
-from .values import Array, Mismatch, Number, Scalar, Value, as_map, choice, default, held, kind_of, meet
+from .values import Array, Items, Mismatch, Number, Scalar, Value, choice, default, held, kind_of, meet
+from .views import Views
 
 OPERATORS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
@@ -29,23 +30,22 @@ _REMEDY: dict[type, str] = {
     ast.Lambda: "; write the expression in place",
     ast.ListComp: "; write a loop",
     ast.GeneratorExp: "; write a loop",
-    ast.List: "; local arrays are made with lm.zeros((n,), lm.f32)",
-    ast.Tuple: " here",
-    ast.NamedExpr: "; assign in a statement of its own",
     ast.Slice: "; write a loop over the elements",
 }
 
 
-class Expressions(Scope):
-    """Turns expressions into values, writing ops into the current block."""
+class Expressions(Views):
+    """Turns expressions into values, writing ops into the current block.
 
-    def call(self, node: ast.Call) -> Value:
-        """The value of a call."""
-        raise NotImplementedError
+    Attributes:
+        is_sure: whether what is read is always evaluated, where its statement is.
+    """
+
+    is_sure = True
 
     def value(self, node: ast.expr) -> Value:
         """A number, index expression or scalar."""
-        method: Callable[[Any], Value | Array] | None = getattr(self, f"on_{type(node).__name__}", None)
+        method: Callable[[Any], Value | Array | Items] | None = getattr(self, f"on_{type(node).__name__}", None)
         if method is None:
             self.refuse(node, f"kernels have no {words(node)}{_REMEDY.get(type(node), '')}")
         try:
@@ -54,6 +54,8 @@ class Expressions(Scope):
             self.refuse(node, str(mismatch))
         if isinstance(found, Array):
             self.refuse(node, f"'{found.name}' is an array and no value here: subscript it, one index a dim")
+        if isinstance(found, Items):
+            self.refuse(node, f"'{ast.unparse(node)}' is a tuple and no value here: subscript it")
         return found
 
     def on_Constant(self, node: ast.Constant) -> Value:
@@ -61,72 +63,93 @@ class Expressions(Scope):
             return Number(node.value)
         self.refuse(node, f"kernels have numbers only, got {node.value!r}")
 
-    def on_Name(self, node: ast.Name) -> Value | Array:
+    def on_Name(self, node: ast.Name) -> Value | Array | Items:
         found = self.lookup(node)
         return self.constant(node, self.resolve(node)) if found is None else found
 
-    def constant(self, node: ast.expr, found: Any) -> Value:
-        """A number from outside."""
-        # numbers of Python's own types: np.float64 is a float, too, and an IntEnum an int
-        for types, plain in ((bool | np.bool_, bool), (int | np.integer, int), (float | np.floating, float)):
-            if isinstance(found, types):
-                return Number(plain(found))
-        what = ast.unparse(node)
-        if found is MISSING:
-            self.refuse(node, f"unknown name '{what}'; kernels see their parameters, sizes, local variables and constants")
-        self.refuse(node, f"'{what}' is a {type(found).__name__}: only numbers from outside can be used; make it a parameter")
+    def constant(self, node: ast.expr, found: Any) -> Value | Array | Items:
+        """A number from outside, or an array or tuple of numbers."""
+        return self.outside(node) or self.number(node, found)
 
-    def on_Attribute(self, node: ast.Attribute) -> Value:
+    def on_Attribute(self, node: ast.Attribute) -> Value | Array | Items:
         if (array := self.array(node.value)) is not None:
-            if node.attr == "shape":
-                self.refuse(node, f"a shape is no number: write {array.name}.shape[0]")
-            self.refuse(node, f"arrays have no attribute '{node.attr}' in kernels, only shape: {array.name}.shape[0]")
+            if node.attr == "ndim":
+                return Number(len(array.sizes))
+            if node.attr == "size":
+                return self.size(node, array)
+            if node.attr not in ("shape", "T"):
+                self.refuse(node, f"arrays have no attribute '{node.attr}' in kernels, only shape, size, ndim and T")
+            found = self.seen(node)
+            assert found is not None
+            return found
         found = self.resolve(node)
         if found is not MISSING:
             return self.constant(node, found)
         self.value(node.value)
         self.refuse(node, f"unknown attribute '{ast.unparse(node)}'; numbers in kernels have none")
 
-    def on_Subscript(self, node: ast.Subscript) -> Value:
-        if (sizes := self.shape(node.value)) is not None:
-            k = self.value(node.slice)
-            at = k.value if isinstance(k, Number) else None
-            if type(at) is not int or not -len(sizes) <= at < len(sizes):
-                self.refuse(node, f"a shape of {len(sizes)} sizes has none at {ast.unparse(node.slice)}")
-            return sizes[at]
-        array = self.accessed(node)
-        map, dims = self.subscripts(node, array)
-        return Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0])
+    def size(self, node: ast.AST, array: Array) -> Value:
+        """The number of elements."""
+        result: Value = Number(1)
+        for size in array.sizes:
+            result = self.math(node).binary("*", result, size)
+        return result
+
+    def on_Tuple(self, node: ast.Tuple) -> Items:
+        return Items(tuple(item for part in node.elts for item in self.items(part)))
+
+    def on_List(self, node: ast.List) -> Items:
+        return Items(tuple(item for part in node.elts for item in self.items(part)))
+
+    def on_Subscript(self, node: ast.Subscript) -> Value | Array | Items:
+        base = self.seen(node.value)
+        if base is None:
+            base = self.thing(node.value) if isinstance(node.value, ast.Call | ast.Tuple | ast.List) else self.accessed(node)
+        if isinstance(base, Items):
+            return self.indexed(node, base)
+        if not isinstance(base, Array):
+            self.refuse(node, f"'{ast.unparse(node.value)}' is a number and has no elements")
+        if self.is_view(node, base):
+            return self.view(node, base)
+        if (number := self.constant_element(node, base)) is not None:
+            return number
+        map, dims = self.subscripts(node, base)
+        return Scalar(self.insert(LoadOp.build_load(base.buffer, map, dims), node).results[0])
+
+    def indexed(self, node: ast.Subscript, base: Items) -> Value | Array | Items:
+        """An item of a tuple; at an index that is not known, of a constant array that has the items of one from outside."""
+        if not isinstance(node.slice, ast.Slice) and not isinstance(self.value(node.slice), Number):
+            outside = self.resolve(node.value)
+            if isinstance(outside, list | tuple):
+                array = self.table(node.value, outside)
+                map, dims = self.subscripts(node, array)
+                return Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0])
+            self.refuse(node, "an item of a tuple is at a number that is known: keep them in a local array to go through them")
+        return self.item(node, base)
+
+    def constant_element(self, node: ast.Subscript, base: Array) -> Number | None:
+        """An element of a constant array at numbers."""
+        found = next((data for data, array in self.tables.values() if array is base), None)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if found is None or not all(isinstance(p, ast.Constant | ast.UnaryOp | ast.Name) for p in parts):
+            return None
+        indices = [self.value(part) for part in parts]
+        at = tuple(i.value for i in indices if isinstance(i, Number) and isinstance(i.value, int))
+        data = np.asarray(found)
+        if len(at) != data.ndim or any(not -n <= i < n for i, n in zip(at, data.shape, strict=True)):
+            return None
+        return self.number(node, data[at])
 
     def accessed(self, node: ast.Subscript) -> Array:
         """The array of an access."""
-        array = self.array(node.value)
-        if array is None:
-            if isinstance(node.value, ast.Subscript) and self.array(node.value.value) is not None:
-                self.refuse(node, "write a[i, j] for an element, not a[i][j]")
-            outside = self.resolve(node.value)
-            remedy = ": make it a parameter" if isinstance(outside, np.ndarray | list | tuple) else ""
-            self.refuse(node, f"'{ast.unparse(node.value)}' is no array of this kernel{remedy}")
-        return array
-
-    def subscripts(self, node: ast.Subscript, array: Array) -> tuple[AffineMap, Sequence[SSAValue]]:
-        """The map and index values of an access."""
-        spelled = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        for part in spelled:
-            if isinstance(part, ast.Slice):
-                self.refuse(part, "kernels access elements, not slices: write a loop")
-        if len(spelled) != len(array.sizes):
-            self.refuse(node, f"'{array.name}' has {len(array.sizes)} dims and takes as many indices, got {len(spelled)}")
-        items = []
-        for part in spelled:
-            value = self.value(part)
-            if isinstance(value, Number) and isinstance(value.value, int) and value.value < 0:
-                self.refuse(part, f"an index is not negative in kernels, got {value.value}: count from the end with n - 1")
-            try:
-                items.append(self.math(part).affine(value))
-            except Mismatch as mismatch:
-                self.refuse(part, str(mismatch))
-        return as_map(items)
+        found = self.seen(node.value)
+        if isinstance(found, Array):
+            return found
+        if isinstance(found, Items):
+            self.refuse(node, f"'{ast.unparse(node.value)}' is a tuple, whose items do not change: assign a new one")
+        if isinstance(node.value, ast.Name) and self.lookup(node.value) is None:
+            self.constant(node.value, self.resolve(node.value))
+        self.refuse(node, f"'{ast.unparse(node.value)}' is no array of this kernel")
 
     # -- operators
 
@@ -160,6 +183,8 @@ class Expressions(Scope):
     def on_Compare(self, node: ast.Compare) -> Value:
         if any(isinstance(inner, ast.Subscript) for part in node.comparators[1:] for inner in ast.walk(part)):
             return self.on_BoolOp(_pairs(node))
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+            return self.contained(node, isinstance(node.ops[0], ast.In))
         values = [self.value(v) for v in (node.left, *node.comparators)]
         result: Value | None = None
         for op, x, y in zip(node.ops, values, values[1:], strict=False):
@@ -170,6 +195,20 @@ class Expressions(Scope):
             result = one if result is None else self.both(node, result, one)
         assert result is not None
         return result
+
+    def contained(self, node: ast.Compare, is_in: bool) -> Value:
+        """`x in (1, 2, 3)`."""
+        items = self.thing(node.comparators[0])
+        if not isinstance(items, Items):
+            self.refuse(node, f"'in' takes a tuple of numbers, not '{ast.unparse(node.comparators[0])}': write a loop")
+        x, b = self.value(node.left), self.math(node)
+        result: Value = Number(False)
+        for item in items.items:
+            one = b.compare("eq", x, item)
+            result = one if isinstance(result, Number) and not result.value else b.either(result, one)
+        if is_in:
+            return result
+        return Number(not result.value) if isinstance(result, Number) else Scalar(b.builder.invert(b.truth(result)))
 
     def both(self, node: ast.AST, x: Value, y: Value) -> Value:
         """Two conditions that are known without reading memory."""
@@ -189,8 +228,11 @@ class Expressions(Scope):
             if isinstance(result, Number):
                 result = self.value(part) if bool(result.value) == is_and else result
                 continue
+            if kind_of(result) not in ("bool", i1):
+                result = self.either_value(node, result, part, is_and)
+                continue
             condition = self.math(node).truth(result)
-            with self.within(Block()) as rest:
+            with self.unsure(), self.within(Block()) as rest:
                 value = self.value(part)
                 there = None if isinstance(value, Number) else self.math(part).truth(value)
             if there is None or isinstance(value, Number):
@@ -209,6 +251,30 @@ class Expressions(Scope):
             result = Scalar(self.choose(node, condition, branches, i1))
         return result
 
+    def either_value(self, node: ast.BoolOp, first: Value, part: ast.expr, is_and: bool) -> Value:
+        """`x and y` and `x or y` of numbers are one of both."""
+        condition = self.math(node).truth(first)
+        with self.unsure(), self.within(Block()) as block:
+            other = block, self.value(part)
+        branches = [other, (Block(), first)]
+        return self.either(node, condition, branches if is_and else branches[::-1])
+
+    @contextmanager
+    def unsure(self) -> Iterator[None]:
+        """What is read inside may not be evaluated."""
+        before, self.is_sure = self.is_sure, False
+        try:
+            yield
+        finally:
+            self.is_sure = before
+
+    def on_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        if not self.is_sure:
+            self.refuse(node, "an assignment expression stands where it is always evaluated: assign in a statement before")
+        value = self.value(node.value)
+        self.bind(node, node.target.id, value)
+        return value
+
     def on_IfExp(self, node: ast.IfExp) -> Value:
         test = self.value(node.test)
         if isinstance(test, Number):
@@ -216,8 +282,12 @@ class Expressions(Scope):
         condition = self.math(node.test).truth(test)
         branches: list[tuple[Block, Value]] = []
         for part in (node.body, node.orelse):
-            with self.within(Block()) as block:
+            with self.unsure(), self.within(Block()) as block:
                 branches.append((block, self.value(part)))
+        return self.either(node, condition, branches)
+
+    def either(self, node: ast.AST, condition: SSAValue, branches: Sequence[tuple[Block, Value]]) -> Value:
+        """One of two values, each computed in a block of its own."""
         x, y = (value for _, value in branches)
         if (chosen := choice(condition, x, y)) is not None:
             return chosen

@@ -7,15 +7,17 @@ are the key of compiled kernels.
 from __future__ import annotations
 
 import ast
+import hashlib
 import sys
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .annotations import ScalarType
-from .parameters import parameters_of
+from .calls import is_helper
+from .parameters import annotated
 from .source import MISSING, Source, assigned, read
 
 _DEEPEST = 16
@@ -48,13 +50,15 @@ def facts_of(function: Callable[..., Any], check_bounds: bool = False) -> str | 
         return None
 
 
-def _facts(function: Callable[..., Any], has_place: bool, depth: int) -> Iterator[str]:
+def _facts(function: Callable[..., Any], has_place: bool, depth: int, is_kernel: bool = True) -> Iterator[str]:
     tree, source = read(function)
-    parameters = parameters_of(function, tree, source)
+    types = annotated(function, tree, source, everything=is_kernel)
     yield source.text
     yield repr(source.place(tree)[:2]) if has_place else ""
-    yield repr(parameters.types)
-    own = {*parameters.types, *assigned(tree.body)[0]}
+    yield repr(types)
+    for value in function.__defaults__ or ():
+        yield _number(value)
+    own = {*(a.arg for a in ast.walk(tree.args) if isinstance(a, ast.arg)), *types, *assigned(tree.body)[0]}
     outside = {
         _spelled(node): node
         for statement in tree.body
@@ -76,19 +80,34 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
     found = source.resolve(node)
     if found is MISSING:
         return "nothing"
-    if isinstance(found, bool | int | float | np.generic):
-        if type(found).__module__ not in ("builtins", "numpy"):  # classes of the user's may print as they like
-            raise _Unknown
-        return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
+    if isinstance(found, bool | int | float | np.generic | list | tuple):
+        return _number(found)
+    if isinstance(found, np.ndarray):
+        data = np.ascontiguousarray(found)
+        return f"array {data.dtype.str} {data.shape} {hashlib.sha256(data.tobytes()).hexdigest()}"
     if isinstance(found, ModuleType):
         return f"module {found.__name__}"
     if isinstance(found, ScalarType):
         return repr(found)
-    if hasattr(found, "__kernel__"):
-        if depth == _DEEPEST:
-            raise _Unknown
-        return "kernel\n" + "\n".join(_facts(found.__kernel__.function, has_place, depth + 1)) + "\nend"
+    if is_helper(found) and depth == _DEEPEST:
+        raise _Unknown
+    if isinstance(found, FunctionType) and is_helper(found):
+        return "function\n" + "\n".join(_facts(found, has_place, depth + 1, is_kernel=False)) + "\nend"
+    if is_helper(found):
+        kernel: Any = found
+        return "kernel\n" + "\n".join(_facts(kernel.__kernel__.function, has_place, depth + 1)) + "\nend"
     return _home(found)
+
+
+def _number(found: Any) -> str:
+    """A number, or a tuple or list of such."""
+    if type(found).__module__ not in ("builtins", "numpy"):  # classes of the user's may print as they like
+        raise _Unknown
+    if isinstance(found, list | tuple):
+        return f"{type(found).__name__} ({', '.join(map(_number, found))})"
+    if not isinstance(found, bool | int | float | np.generic):
+        raise _Unknown
+    return f"{type(found).__name__} {found.hex() if isinstance(found, float) else found!r}"
 
 
 def _home(found: Any) -> str:

@@ -1,59 +1,154 @@
-"""Calls of other kernels, whose statements are inlined."""
+"""Calls of other kernels and of plain functions, whose statements are inlined."""
 
 from __future__ import annotations
 
 import ast
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from ...dialects.types import i64, is_float
 from .annotations import ArrayType, ScalarType
-from .parameters import parameters_of
-from .source import assigned, read
+from .jumps import ends, result_names, results_of, without_jumps
+from .liveness import live_after_loops
+from .parameters import annotated, parameters_of
+from .source import Source, assigned, read
 from .statements import Statements
-from .values import Array, Index, Mismatch, Number, Scalar, Value, default, kind_of
+from .values import Array, Index, Items, Mismatch, Number, Scalar, Value, default, kind_of, variable_of
 
 _DEEPEST = 16
 
 
-def inline(caller: Statements, node: ast.Call, kernel: Any) -> None:
-    """Read the statements of another kernel in place of a call of it."""
-    function = kernel.__kernel__.function
-    tree, source = read(function)
-    parameters = parameters_of(function, tree, source)
+def inline(caller: Statements, node: ast.Call, function: Any) -> Any:
+    """Read the statements of a kernel or function in place of a call of it; what it returns, or None.
+
+    Args:
+        function: a kernel, a function of Python, or the syntax tree of one that is defined inside of the caller.
+    """
     if caller.depth >= _DEEPEST:
-        caller.refuse(node, f"kernel '{tree.name}' calls itself, or kernels are called more than {_DEEPEST} deep")
+        name = ast.unparse(node.func)
+        caller.refuse(node, f"'{name}' calls itself, or calls are more than {_DEEPEST} deep: write a loop")
+    if isinstance(function, ast.FunctionDef | ast.Lambda):
+        return _inline_inner(caller, node, function)
+    is_kernel = hasattr(function, "__kernel__")
+    function = function.__kernel__.function if is_kernel else function
+    what = f"{'kernel' if is_kernel else 'function'} '{function.__name__}'"
+    body, source, tree = _body(caller, function)
+    given = _given(caller, node, inspect.signature(function), what)
+    types = annotated(function, tree, source, everything=is_kernel)
+    inner = Statements(source, assigned(body)[0], inline, caller.loop_names, caller.depth + 1)
+    sizes: dict[str, Index] = {}
+    for parameter, (arg, value) in given.items():
+        type, which = types.get(parameter), f"parameter '{parameter}' of {what}"
+        if isinstance(type, ScalarType):
+            value = _scalar(caller, arg, value, type, which)
+        elif isinstance(type, ArrayType):
+            if not isinstance(value, Array):
+                caller.refuse(arg, f"{which} takes an array of this kernel")
+            if value.element != type.element.type or len(value.sizes) != len(type.sizes):
+                caller.refuse(arg, f"{which} takes {type}, not '{value.name}'")
+            _unify(caller, arg, type, value, sizes, which)
+        inner.hold(parameter, value)
+    if is_kernel:
+        for symbol in parameters_of(function, tree, source).symbols:
+            if symbol in sizes:
+                inner.env[symbol] = sizes[symbol]
+            else:
+                inner.lost[symbol] = "is a stride: it has no value where the kernel is called by another one"
+    return _run(caller, node, inner, tree.body, body, what)
+
+
+def _run(
+    caller: Statements, node: ast.Call, inner: Statements, written: list[ast.stmt], body: list[ast.stmt], what: str
+) -> Any:
+    """Read a body in place of a call; what it returns."""
+    found = results_of(written)
+    needed = [] if found is None else result_names(found)
+    inner.live = live_after_loops(body, needed)
+    for shared in ("entry", "tables", "known", "read", "checks", "made"):
+        setattr(inner, shared, getattr(caller, shared))
+    with inner.within(caller.block):
+        inner.run(body)
+        if not needed:
+            return None
+        if not ends(written):
+            caller.refuse(node, f"{what} may end without a return: return a value on every way")
+        results = [inner.unpacked(node, variable, inner.env.get(variable)) for variable in needed]
+        return Items(tuple(results)) if found else results[0]
+
+
+def _inline_inner(caller: Statements, node: ast.Call, function: ast.FunctionDef | ast.Lambda) -> Any:
+    """A call of a function that is defined inside: it sees the variables of the caller."""
+    if isinstance(function, ast.Lambda):
+        written: list[ast.stmt] = [ast.copy_location(ast.Return(function.body), function)]
+    else:
+        written = function.body
+    if function not in caller.read:
+        caller.read[function] = without_jumps(written), caller.source, None
+    body = caller.read[function][0]
+    names = function.args
+    plain = [*names.posonlyargs, *names.args]
+    defaults = dict(zip([a.arg for a in plain[len(plain) - len(names.defaults) :]], names.defaults, strict=True))
+    parameters = [inspect.Parameter(a.arg, _ANY, default=defaults.get(a.arg, _EMPTY)) for a in plain]
+    if names.vararg or names.kwarg or names.kwonlyargs:
+        caller.refuse(function, "the parameters of a function inside are plain: no * and no **")
+    inner = Statements(caller.source, assigned(body)[0] | {a.arg for a in plain}, inline, caller.loop_names, caller.depth + 1)
+    inner.env = {name: value for name, value in caller.env.items() if variable_of(name) not in inner.own}
+    inner.lost = {name: reason for name, reason in caller.lost.items() if name not in inner.own}
+    inner.closures = dict(caller.closures)
+    for parameter, (_, value) in _given(caller, node, inspect.Signature(parameters), f"'{ast.unparse(node.func)}'").items():
+        inner.hold(parameter, value)
+    return _run(caller, node, inner, written, body, f"'{ast.unparse(node.func)}'")
+
+
+_ANY, _EMPTY = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+
+
+def _body(caller: Statements, function: Callable[..., Any]) -> tuple[list[ast.stmt], Source, ast.FunctionDef]:
+    """The statements of a function, read once for all its calls."""
+    if function not in caller.read:
+        tree, source = read(function)
+        caller.read[function] = without_jumps(tree.body), source, tree
+    return caller.read[function]
+
+
+def _given(caller: Statements, node: ast.Call, signature: inspect.Signature, what: str) -> dict[str, tuple[ast.expr, Any]]:
+    """The argument for each parameter, where it is written and what it means."""
+    args: list[tuple[ast.expr, Any]] = []
     for arg in node.args:
         if isinstance(arg, ast.Starred):
-            caller.refuse(arg, "kernels have no starred arguments: write them out")
-    if node.keywords or len(node.args) != len(parameters.types):
-        names = ", ".join(parameters.types)
-        caller.refuse(node, f"kernel '{tree.name}' takes {len(parameters.types)} positional arguments here: {names}")
-    inner = Statements(source, assigned(tree.body)[0], inline, caller.loop_names, caller.depth + 1)
-    sizes: dict[str, Index] = {}
-    for arg, (name, type) in zip(node.args, parameters.types.items(), strict=True):
-        what = f"parameter '{name}' of kernel '{tree.name}'"
-        if isinstance(type, ScalarType):
-            inner.env[name] = _scalar(caller, arg, type, what)
-            continue
-        array = caller.array(arg)
-        if array is None:
-            caller.refuse(arg, f"{what} takes an array of this kernel")
-        if array.element != type.element.type or len(array.sizes) != len(type.sizes):
-            caller.refuse(arg, f"{what} takes {type}, not '{array.name}'")
-        _unify(caller, arg, type, array, sizes, what)
-        inner.env[name] = array
-    for symbol in parameters.symbols:
-        if symbol in sizes:
-            inner.env[symbol] = sizes[symbol]
+            args += [(arg, item) for item in caller.items(arg)]
         else:
-            inner.lost[symbol] = "is a stride: it has no value where the kernel is called by another one"
-    with inner.within(caller.block):
-        inner.run(tree.body)
+            args.append((arg, caller.thing(arg)))
+    if any(keyword.arg is None for keyword in node.keywords):
+        caller.refuse(node, "kernels have no ** arguments: write them out")
+    named = {keyword.arg: (keyword.value, caller.thing(keyword.value)) for keyword in node.keywords if keyword.arg is not None}
+    try:
+        bound = signature.bind(*args, **named)
+    except TypeError as error:
+        caller.refuse(node, f"{what} takes {len(signature.parameters)} arguments, {', '.join(signature.parameters)}: {error}")
+    found: dict[str, tuple[ast.expr, Any]] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            caller.refuse(node, f"{what} has **{name}: name its parameters")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            rest = bound.arguments.get(name, ())
+            found[name] = node, Items(tuple(item for _, item in rest))
+        elif name in bound.arguments:
+            found[name] = bound.arguments[name]
+        else:
+            value = parameter.default
+            if isinstance(value, ast.expr):
+                found[name] = value, caller.thing(value)
+                continue
+            found[name] = node, caller.constants(node, value) if isinstance(value, tuple) else caller.number(node, value)
+    return found
 
 
-def _scalar(caller: Statements, arg: ast.expr, type: ScalarType, what: str) -> Value:
+def _scalar(caller: Statements, arg: ast.expr, value: Any, type: ScalarType, what: str) -> Value:
     """The value of an argument: index expressions and integers are unchanged, so that subscripts stay affine."""
-    value = caller.value(arg)
+    if isinstance(value, Array | Items):
+        caller.refuse(arg, f"{what} takes a number, not '{ast.unparse(arg)}'")
     if is_float(default(kind_of(value))) and not is_float(type.type):
         caller.refuse(arg, f"{what} takes an integer, got a float: write int(...)")
     if type.type == i64 and (isinstance(value, Index) or (isinstance(value, Number) and isinstance(value.value, int))):

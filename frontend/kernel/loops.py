@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
@@ -16,7 +16,26 @@ from .calls import canonical
 from .memory import Memory
 from .scope import AFTER_LOOP, IN_LOOP, discard, hint
 from .source import assigned
-from .values import Array, Extreme, Index, Kind, Mismatch, Number, Value, as_map, default, held, join, kind_of, meet_kinds
+from .values import (
+    UNSET,
+    Array,
+    Extreme,
+    Index,
+    Kind,
+    Mismatch,
+    Number,
+    Packed,
+    Scalar,
+    Unset,
+    Value,
+    as_map,
+    default,
+    held,
+    join,
+    kind_of,
+    meet_kinds,
+    variable_of,
+)
 
 _REDUCTIONS: dict[type, str] = {ast.Add: "add", ast.Sub: "add", ast.Mult: "mul"}
 
@@ -30,9 +49,9 @@ class Header:
     upper: Sequence[Index]
     step: int = 1
     kind: str = "seq"
-    first: Index | None = None
-    """Where a loop that counts down starts: its variable is `first + index * by`."""
-    by: int = 1
+    first: Value | None = None
+    """Where a loop in other steps than of its index starts: its variable is `first + index * by`."""
+    by: Value = field(default_factory=lambda: Number(1))
 
 
 @dataclass(frozen=True)
@@ -51,7 +70,9 @@ def _may_widen(kind: Kind) -> bool:
     return kind != "bool" if isinstance(kind, str) else is_integer(kind) and kind != i64
 
 
-def _kind(value: Value | Array) -> Kind:
+def _kind(value: Value | Array | Packed) -> Kind:
+    if isinstance(value, Packed):
+        return f"tuple of {value.count}"
     return value.element if isinstance(value, Array) else kind_of(value)
 
 
@@ -60,9 +81,11 @@ class Loops(Memory):
 
     Attributes:
         known: the kinds of carried variables, by the loop and the kinds of the variables around it.
+        live: the variables that are read after each loop.
     """
 
     known: dict[Hashable, list[Kind]]
+    live: dict[ast.stmt, set[str]]
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements."""
@@ -70,12 +93,15 @@ class Loops(Memory):
 
     # -- the variables that a loop changes
 
-    def carried(self, body: list[ast.stmt]) -> list[str]:
-        """The variables that a loop changes and that have a value before it."""
-        names, targets = assigned(body)
+    def carried(self, node: ast.For | ast.While) -> list[str]:
+        """The variables that a loop changes and that have a value before it, or are read after it."""
+        names, targets = assigned(node.body)
+        for name in sorted((self.live.get(node, set()) & names) - self.env.keys()):
+            self.env[name] = UNSET
+            self.lost.pop(name, None)
         for name in targets & self.env.keys():  # the variable of a loop inside: it has no value after the first iteration
             self.lose(name, AFTER_LOOP)
-        return [v for v in self.env if v in names and not isinstance(self.env[v], Array)]
+        return [v for v in self.env if variable_of(v) in names and not isinstance(self.env[v], Array | Packed)]
 
     def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
         """The kinds of carried variables: before the loop and after its body. A number before the loop takes the type of
@@ -109,34 +135,49 @@ class Loops(Memory):
     def before(self, variable: str) -> Value:
         """The value of a carried variable before the loop."""
         value = self.env[variable]
-        assert not isinstance(value, Array)
+        assert not isinstance(value, Array | Packed)
         return value
 
-    def current(self, node: ast.AST, variable: str) -> Value:
+    def current(self, node: ast.AST, variable: str, kind: Kind) -> Value:
         """The value of a carried variable after the body."""
         value = self.env.get(variable)
-        if value is None or isinstance(value, Array):
+        if (value is None or isinstance(value, Array | Packed)) and kind == "unset":
+            return UNSET
+        if value is None or isinstance(value, Array | Packed):
             self.refuse(node, f"'{variable}' {self.lost.get(variable, 'becomes an array: give the array another name')}")
         return value
+
+    def without_unset(self, carried: list[str], kinds: list[Kind]) -> tuple[list[str], list[Kind]]:
+        """The carried variables without those that have no value after the body either."""
+        for variable, kind in zip(carried, kinds, strict=True):
+            if kind == "unset":
+                self.lose(variable, IN_LOOP)
+        kept = [(v, k) for v, k in zip(carried, kinds, strict=True) if k != "unset"]
+        return [v for v, _ in kept], [k for _, k in kept]
+
+    def enter(self, carried: list[str], arguments: Sequence[SSAValue], kinds: list[Kind]) -> None:
+        """Carried variables have the values that the body starts with."""
+        for variable, argument, kind in zip(carried, arguments, kinds, strict=True):
+            self.env[variable] = UNSET if kind == "unset" else held(argument, kind)
 
     def inits(self, node: ast.AST, carried: list[str], kinds: list[Kind]) -> list[SSAValue]:
         b = self.math(node)
         return [b.scalar(self.before(v), default(kind)) for v, kind in zip(carried, kinds, strict=True)]
 
-    def leave(self, node: ast.For | ast.While, carried: list[str], kinds: list[Kind], op: ForOp | WhileOp) -> None:
+    def leave(self, node: ast.For | ast.While, carried: list[str], kinds: list[Kind], results: Sequence[SSAValue]) -> None:
         """After a loop: carried variables are its results, others that it assigns have no value."""
         names, targets = assigned([node])
         for name in sorted(names - set(carried)):
+            if isinstance(self.env.get(name), Packed):
+                continue  # its items are carried
             self.lose(name, AFTER_LOOP if name in targets else IN_LOOP)
-        for variable, result, kind in zip(carried, op.results, kinds, strict=True):
+        for variable, result, kind in zip(carried, results, kinds, strict=True):
             hint(result, variable)
             self.env[variable] = held(result, kind)
 
     # -- for
 
     def do_For(self, node: ast.For) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "kernels have no else of a loop: put it under an if after the loop")
         self.nest(node, self.headers(node))
 
     def headers(self, node: ast.For) -> list[Header]:
@@ -158,15 +199,14 @@ class Loops(Memory):
             self.refuse(call, f"{ast.unparse(call.func)} takes one to three arguments, got {len(args)}")
         name = self.loop_variable(node.target)
         start, stop = (Number(0), args[0]) if len(args) == 1 else (args[0], args[1])
+        kind = "parallel" if function is annotations.parallel else "seq"
         step = self.affine(call.args[2], args[2]).constant if len(args) == 3 else 1
+        if step is None:
+            return [self.open_step(call, name, kind, args)]
         if not step:
-            self.refuse(
-                call.args[2],
-                "the step of a loop is a number that is not 0: count in a while loop where it is known at run time",
-            )
+            self.refuse(call.args[2], "the step of a loop is not 0")
         if abs(step) > LARGEST_STEP:
             self.refuse(call.args[2], f"the step of a loop is at most {LARGEST_STEP}, got {step}")
-        kind = "parallel" if function is annotations.parallel else "seq"
         if step > 0:
             return [Header(name, self.bound(call, start, "max"), self.bound(call, stop, "min"), step, kind)]
         first, last = self.affine(call, start), self.affine(call, stop)
@@ -174,7 +214,22 @@ class Loops(Memory):
         span = b.binary("+", b.binary("-", first, last), Number(-step - 1))
         trips = b.binary("//", span, Number(-step))
         assert isinstance(trips, Index)
-        return [Header(name, [Index.number(0)], [trips], 1, kind, first, step)]
+        return [Header(name, [Index.number(0)], [trips], 1, kind, first, Number(step))]
+
+    def open_step(self, call: ast.Call, name: str, kind: str, args: Sequence[Value]) -> Header:
+        """A loop whose step is known when it runs."""
+        b = self.math(call)
+        first, stop, step = (Scalar(b.scalar(b.affine(arg)), True) for arg in args)
+        up = b.compare("gt", step, Number(0))
+        self.stop_unless(call, b.truth(b.compare("ne", step, Number(0))), "ValueError", "range() arg 3 must not be zero")
+        one = held(b.builder.select(b.truth(up), b.scalar(Number(1)), b.scalar(Number(-1))), "whole")
+        span = b.binary("+", b.binary("-", stop, first), b.binary("-", step, one))
+        trips = b.binary("//", span, step)
+        return Header(name, [Index.number(0)], [b.affine(trips)], 1, kind, first, step)
+
+    def stop_unless(self, node: ast.AST, condition: SSAValue, kind: str, message: str) -> None:
+        """The kernel stops with an exception unless a condition holds."""
+        raise NotImplementedError
 
     def loop_variable(self, target: ast.expr) -> str:
         if not isinstance(target, ast.Name):
@@ -199,8 +254,8 @@ class Loops(Memory):
         names, targets = assigned(node.body)
         if header.name in names - targets:
             self.refuse(node.target, f"'{header.name}' is assigned in its own loop: use another name there")
-        self.env.pop(header.name, None)
-        carried = self.carried(node.body)
+        before = self.env.pop(header.name, None)
+        carried = self.carried(node)
         if header.kind == "parallel" and carried:
             self.refuse(
                 node,
@@ -214,17 +269,16 @@ class Loops(Memory):
             counter: Value = Index.of(index)
             if header.first is not None:
                 b = self.math(node)
-                counter = b.binary("+", header.first, b.binary("*", counter, Number(header.by)))
+                counter = b.binary("+", header.first, b.binary("*", counter, header.by))
             self.env[header.name] = counter
             if monoid is not None:
                 return self.contributions(node, carried)
-            for variable, argument, kind in zip(carried, arguments, kinds, strict=True):
-                self.env[variable] = held(argument, kind)
+            self.enter(carried, arguments, kinds)
             if rest:
                 self.nest(node, rest)
             else:
                 self.run(node.body)
-            return [self.current(node, v) for v in carried]
+            return [self.current(node, *pair) for pair in zip(carried, kinds, strict=True)]
 
         def attempt(kinds: list[Kind]) -> list[Kind]:
             index, *arguments = Block(arg_types=[index_type, *(default(kind) for kind in kinds)]).args
@@ -234,7 +288,7 @@ class Loops(Memory):
             found = [kind_of(value) for value in values]
             return found if monoid is None else [meet_kinds(*pair) for pair in zip(kinds, found, strict=True)]
 
-        kinds = self.kinds(node, carried, attempt)
+        carried, kinds = self.without_unset(carried, self.kinds(node, carried, attempt))
         bounds = [as_map(header.lower), as_map(header.upper)]
         loop = ForOp.build_loop(
             *bounds,
@@ -254,7 +308,29 @@ class Loops(Memory):
             b = self.math(node)
             self.end(node, [b.scalar(value, default(kind)) for value, kind in zip(values, kinds, strict=True)])
         self.insert(loop, node)
-        self.leave(node, carried, kinds, loop)
+        self.leave(node, carried, kinds, loop.results)
+        if header.name in self.live.get(node, set()):
+            self.keep_last(node, header, before)
+
+    def keep_last(self, node: ast.For, header: Header, before: Value | Array | Packed | None) -> None:
+        """The variable of a loop keeps its last value; that from before, if the loop does not run."""
+        b = self.math(node)
+        first: Value = Extreme("max", tuple(header.lower)) if len(header.lower) > 1 else header.lower[0]
+        stop: Value = Extreme("min", tuple(header.upper)) if len(header.upper) > 1 else header.upper[0]
+        count = b.binary("//", b.binary("-", b.binary("-", stop, first), Number(1)), Number(header.step))
+        last = b.binary("+", first, b.binary("*", count, Number(header.step)))
+        if header.first is not None:
+            last = b.binary("+", header.first, b.binary("*", last, header.by))
+        if before is not None and not isinstance(before, Array | Packed | Unset):
+            runs = b.compare("lt", first, stop)
+            kind = self.joined(node, header.name, kind_of(before), "whole")
+            if not isinstance(runs, Number):
+                chosen = b.builder.select(b.truth(runs), b.scalar(last, default(kind)), b.scalar(before, default(kind)))
+                last = held(chosen, kind)
+            elif not runs.value:
+                last = before
+        self.env[header.name] = last
+        self.lost.pop(header.name, None)
 
     # -- reductions
 
@@ -300,32 +376,29 @@ class Loops(Memory):
     # -- while
 
     def do_While(self, node: ast.While) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "kernels have no else of a loop: put it under an if after the loop")
-        carried = self.carried(node.body)
+        carried = self.carried(node)
 
         def condition() -> SSAValue | None:
             test = self.value(node.test)
             if isinstance(test, Number):
                 if not test.value:
                     return None
-                self.refuse(node.test, "this condition is always True: kernels have no break")
+                self.refuse(node.test, "this condition is always True, and the loop has no break: it would never end")
             try:
                 return self.math(node.test).truth(test)
             except Mismatch as mismatch:
                 self.refuse(node.test, str(mismatch))
 
         def body(arguments: Sequence[SSAValue], kinds: list[Kind]) -> list[Value]:
-            for variable, argument, kind in zip(carried, arguments, kinds, strict=True):
-                self.env[variable] = held(argument, kind)
+            self.enter(carried, arguments, kinds)
             self.run(node.body)
-            return [self.current(node, v) for v in carried]
+            return [self.current(node, *pair) for pair in zip(carried, kinds, strict=True)]
 
         def attempt(kinds: list[Kind]) -> list[Kind]:
             arguments = Block(arg_types=[default(kind) for kind in kinds]).args
             return [kind_of(value) for value in body(arguments, kinds)]
 
-        kinds = self.kinds(node, carried, attempt)
+        carried, kinds = self.without_unset(carried, self.kinds(node, carried, attempt))
         inits = self.inits(node, carried, kinds)
         for variable, init, kind in zip(carried, inits, kinds, strict=True):
             self.env[variable] = held(init, kind)  # the condition reads them as the loop will
@@ -340,6 +413,7 @@ class Loops(Memory):
                 self.env[variable] = held(self.math(node).scalar(value, default(kind)), kind)
             going = condition()
             assert going is not None
-            self.end(node, [going, *(self.math(node).scalar(self.current(node, v)) for v in carried)])
+            values = [self.current(node, *pair) for pair in zip(carried, kinds, strict=True)]
+            self.end(node, [going, *map(self.math(node).scalar, values)])
         self.insert(loop, node)
-        self.leave(node, carried, kinds, loop)
+        self.leave(node, carried, kinds, loop.results)

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import ForOp
-from ...dialects.loop.memory import AllocOp, StoreOp
-from ...dialects.types import DYNAMIC, is_float, memref
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.types import DYNAMIC, is_float, memref, numpy_dtype
 from . import annotations
 from .annotations import ScalarType
 from .calls import Calls
-from .values import Array, Index, Mismatch, Number, Value, as_map, default, kind_of
+from .values import Array, Index, Items, Mismatch, Number, Scalar, Value, as_map, default, kind_of, meet
+from .views import place_of
 
-STACK_BYTES = 16 << 10
-"""Local arrays up to this size are on the stack."""
+_MAKERS: dict[Any, tuple[ScalarType, int | None, bool]] = {
+    annotations.zeros: (annotations.f32, 0, True),
+    annotations.empty: (annotations.f32, None, True),
+    np.zeros: (annotations.f64, 0, True),
+    np.ones: (annotations.f64, 1, True),
+    np.empty: (annotations.f64, None, True),
+    np.full: (annotations.f64, None, True),
+    np.zeros_like: (annotations.f64, 0, False),
+    np.ones_like: (annotations.f64, 1, False),
+    np.empty_like: (annotations.f64, None, False),
+}
+"""Functions that make local arrays: the element type if none is given, what they hold, and whether they take a shape."""
 _MOST_BYTES = 1 << 47
 """Addresses have no more bits."""
 
@@ -34,61 +47,135 @@ class Memory(Calls):
         self.insert(StoreOp.build_store(self.math(node).scalar(value, array.element), array.buffer, map, dims), node)
 
     def local_array(self, name: str, node: ast.expr) -> Array | None:
-        """`lm.zeros((8, 16), lm.f32)` or `lm.empty(...)` as a local buffer."""
+        """`lm.zeros((8, 16), lm.f32)`, `np.empty(n)`, `np.zeros_like(x)`, `np.array([1, 2])` or `[1, 2]` as a local buffer."""
+        if isinstance(node, ast.List) or (isinstance(node, ast.Call) and self.resolve(node.func) is np.array):
+            return self.listed_array(name, node)
         function = self.resolve(node.func) if isinstance(node, ast.Call) else None
-        if not isinstance(node, ast.Call) or function not in (annotations.zeros, annotations.empty):
+        if not isinstance(node, ast.Call) or not callable(function) or function not in _MAKERS:
             return None
-        spelled = [*node.args, *(k.value for k in node.keywords if k.arg == "dtype")]
+        default_type, content, takes_shape = _MAKERS[function]
+        spelled = list(node.args)
+        value = spelled.pop(1) if function is np.full and len(spelled) > 1 else None
+        spelled += [k.value for k in node.keywords if k.arg == "dtype"]
         if not 1 <= len(spelled) <= 2 or any(k.arg != "dtype" for k in node.keywords):
             self.refuse(node, "a local array takes its shape and an element type: lm.zeros((8, 16), lm.f32)")
-        element = self.resolve(spelled[1]) if len(spelled) == 2 else annotations.f32
-        if not isinstance(element, ScalarType):
-            self.refuse(spelled[1], f"the element type is one of {annotations.spelled()}")
-        sizes = self.sizes(spelled[0])
+        given = self.array(spelled[0]) if not takes_shape else None
+        if not takes_shape and given is None:
+            self.refuse(spelled[0], f"'{ast.unparse(node.func)}' takes an array of this kernel")
+        element = default_type.type if given is None else given.element
+        if len(spelled) == 2:
+            element = self.element_type(spelled[1])
+        elif value is not None:
+            element = default(kind_of(self.value(value)))
+        sizes = self.sizes(spelled[0]) if given is None else given.sizes
+        array = self.allocated(spelled[0], name, element, sizes)
+        if value is not None:
+            self.fill(node, array, name, self.value(value))
+        elif content is not None:
+            self.fill(node, array, name, Number(content))
+        return array
+
+    def element_type(self, node: ast.expr) -> Any:
+        """The element type of a local array: of lamina, of NumPy or of Python."""
+        found = self.resolve(node)
+        if isinstance(found, ScalarType):
+            return found.type
+        try:
+            dtype = np.dtype(found) if found in (int, float, bool) or isinstance(found, np.dtype | type) else None
+        except TypeError:
+            dtype = None
+        for element in annotations.ELEMENTS:
+            if dtype is not None and element.dtype == dtype:
+                return element.type
+        self.refuse(node, f"the element type is one of {annotations.spelled()}")
+
+    def allocated(self, node: ast.expr, name: str, element: Any, sizes: tuple[Index, ...]) -> Array:
+        """A new local array."""
         known = [DYNAMIC if size.constant is None else size.constant for size in sizes]
         if any(size < 0 for size in known if size != DYNAMIC):
-            self.refuse(spelled[0], "a size is not negative")
-        count = element.dtype.itemsize
+            self.refuse(node, "a size is not negative")
+        count = np.dtype(numpy_dtype(element)).itemsize
         for size in known:
             count *= max(size, 1)
         if count >= _MOST_BYTES:
-            self.refuse(spelled[0], f"a local array of {count} bytes is too large")
-        place = "scratch" if DYNAMIC in known or count > STACK_BYTES else "stack"
+            self.refuse(node, f"a local array of {count} bytes is too large")
+        place = "scratch" if DYNAMIC in known else place_of(count)
         b = self.math(node)
         given = [b.index(size) for size, k in zip(sizes, known, strict=True) if k == DYNAMIC]
         hinted = name if name.isascii() else None
-        alloc = self.insert(AllocOp.build_alloc(place, memref(element.type, known), given, hinted), node)
-        array = Array(alloc.results[0], sizes)
-        if function is annotations.zeros:
-            self.fill(node, array, name)
+        alloc = self.insert(AllocOp.build_alloc(place, memref(element, known), given, hinted), node)
+        return Array(alloc.results[0], sizes)
+
+    def listed_array(self, name: str, node: ast.expr) -> Array:
+        """A local array of given elements."""
+        given = node.args[0] if isinstance(node, ast.Call) and node.args else node
+        dtypes = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "dtype")] if isinstance(node, ast.Call) else []
+        found = self.thing(given)
+        if isinstance(found, Array):
+            self.refuse(node, "np.array() takes a list here: make t = np.empty_like(x), and copy in a loop")
+        rows = found.items if isinstance(found, Items) else ()
+        elements: list[tuple[tuple[int, ...], Any]] = []
+        for i, row in enumerate(rows):
+            inner = row.items if isinstance(row, Items) else [row]
+            elements += [((i, j) if isinstance(row, Items) else (i,), item) for j, item in enumerate(inner)]
+        shape = tuple(max(at[d] for at, _ in elements) + 1 for d in range(len(elements[0][0]))) if elements else ()
+        if not elements or len(elements) != int(np.prod(shape)) or any(isinstance(item, Array | Items) for _, item in elements):
+            self.refuse(node, "a local array is made of a list of numbers, or of lists of as many numbers each")
+        element = self.element_type(dtypes[0]) if dtypes else default(meet(*(item for _, item in elements)))
+        array = self.allocated(given, name, element, tuple(Index.number(n) for n in shape))
+        for at, item in elements:
+            map, dims = self.element(node, array, [Index.number(k) for k in at])
+            self.store(node, array, map, dims, item)
         return array
 
     def sizes(self, node: ast.expr) -> tuple[Index, ...]:
         """A shape: a size, a tuple of sizes, or the shape of another array."""
-        given = self.shape(node) or [self.value(p) for p in (node.elts if isinstance(node, ast.Tuple) else [node])]
+        found = self.thing(node)
+        given: Sequence[Any] = found.items if isinstance(found, Items) else [found]
         try:
             return tuple(self.math(node).affine(size) for size in given)
         except Mismatch as mismatch:
             self.refuse(node, str(mismatch))
 
-    def fill(self, node: ast.AST, array: Array, name: str) -> None:
-        """Loops that store zeros."""
+    def fill(self, node: ast.AST, array: Array, name: str, value: Value | Array) -> None:
+        """Loops that store a value, or the elements of another array of that shape, into every element."""
 
-        def dim(k: int, indices: list[SSAValue]) -> None:
+        def dim(k: int, indices: list[Index]) -> None:
             if k == len(array.sizes):
-                self.store(node, array, AffineMap.identity(k), indices, Number(0))
+                element = value
+                if isinstance(value, Array):
+                    map, dims = self.element(node, value, indices[len(indices) - len(value.sizes) :])
+                    element = Scalar(self.insert(LoadOp.build_load(value.buffer, map, dims), node).results[0])
+                assert not isinstance(element, Array)
+                map, dims = self.element(node, array, indices)
+                self.store(node, array, map, dims, element)
                 return
             loop = ForOp.build_loop(0, as_map(array.sizes[k : k + 1]), name=self.fresh(f"{name}{'xyzuvw'[k % 6]}"))
             with self.within(loop.body.block):
-                dim(k + 1, [*indices, loop.index])
+                dim(k + 1, [*indices, Index.of(loop.index)])
                 self.end(node)
             self.insert(loop, node)
 
         dim(0, [])
 
+    def copy_into(self, node: ast.AST, array: Array, found: Value | Array) -> None:
+        """`y[1:] = 0`, `A[i] = x`: the elements of a view."""
+        if isinstance(found, Array):
+            if found.buffer is array.buffer:
+                self.refuse(node, f"'{array.name}' is copied into itself: write a loop in the order that is meant")
+            lead = len(array.sizes) - len(found.sizes)
+            sizes = list(zip(array.sizes[lead:], found.sizes, strict=True)) if lead >= 0 else []
+            b = self.math(node)
+            differences = [b.binary("-", x, y) for x, y in sizes]
+            if lead < 0 or any(not isinstance(d, Index) or d.constant != 0 for d in differences):
+                self.refuse(
+                    node, f"the sizes of '{array.name}' here and of '{found.name}' must be equal for all sizes: write a loop"
+                )
+        self.fill(node, array, array.name, found)
+
     def fresh(self, name: str) -> str:
         """An unused name for a loop: unique, and not ending in `_` and digits, which printing would drop."""
-        base = name if name.isascii() else "loop"
+        base = name.removesuffix(".at") if name.isascii() else "loop"
         if base.rpartition("_")[2].isdigit():
             base = base.rstrip("_0123456789")
         base = base if base.strip("_") else "loop"  # `for _ in range(n)`: does not take the name of a loop that has one

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.types import DYNAMIC, index, memref
-from .annotations import ArrayType, ScalarType, Size
-from .source import Source, assigned
+from ...errors import KernelError
+from .annotations import ArrayType, ScalarType, Size, bool_, f64, i64
+from .source import MISSING, Source, assigned
 
 if TYPE_CHECKING:
     from .values import Array, Index, Value
@@ -107,9 +109,12 @@ def _index(size: Size, symbols: dict[str, Index]) -> Index:
 def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: Source) -> Parameters:
     """The parameters of a function; refuses names that a kernel cannot have."""
     arguments = tree.args
-    for extra in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs, *arguments.defaults):
+    for extra in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
         if extra is not None:
-            raise source.error(extra, "the parameters of a kernel are plain: no *, no **, no defaults")
+            raise source.error(extra, "the parameters of a kernel are plain: no * and no **")
+    for value, node in zip(function.__defaults__ or (), arguments.defaults, strict=False):
+        if not isinstance(value, int | float | np.number | np.bool_):
+            raise source.error(node, f"the default of a parameter is a number, got {type(value).__name__}")
     types: dict[str, ArrayType | ScalarType] = {}
     nodes = {node.arg: node for node in (*arguments.posonlyargs, *arguments.args)}
     for name, node in nodes.items():
@@ -133,11 +138,39 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
     return parameters
 
 
+def annotated(
+    function: Callable[..., Any], tree: ast.FunctionDef, source: Source, everything: bool
+) -> Mapping[str, ArrayType | ScalarType]:
+    """The types of parameters; `everything`: it is a kernel, whose parameters all have one."""
+    if everything:
+        return parameters_of(function, tree, source).types
+    found: dict[str, ArrayType | ScalarType] = {}
+    for node in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+        if (type := _type_of(function, node, source)) is not None:
+            found[node.arg] = type
+    return found
+
+
+def _type_of(function: Callable[..., Any], node: ast.arg, source: Source) -> ArrayType | ScalarType | None:
+    """The type in the annotation of a helper; annotations may also be for type checkers."""
+    try:
+        found = function.__annotations__.get(node.arg)
+        if isinstance(found, str):
+            found = _evaluate(found, node, source)
+    except KernelError:
+        return None
+    return found if isinstance(found, ArrayType | ScalarType) else None
+
+
+_PYTHONS = {float: f64, int: i64, bool: bool_}
+
+
 def _annotation(function: Callable[..., Any], node: ast.arg, source: Source) -> ArrayType | ScalarType:
     found: Any = function.__annotations__.get(node.arg)
     for _ in range(2):  # from __future__ import annotations, and quotes
         if isinstance(found, str):
             found = _evaluate(found, node, source)
+    found = _PYTHONS.get(found, found) if isinstance(found, type) else found
     if not isinstance(found, ArrayType | ScalarType):
         shown = "" if node.annotation is None else f", not {ast.unparse(node.annotation)}"
         remedy = "lm.f32['M', 'N'] for an array, lm.f32 for a number"
@@ -150,9 +183,9 @@ def _evaluate(text: str, node: ast.arg, source: Source) -> Any:
 
     def value(tree: ast.expr) -> Any:
         if isinstance(tree, ast.Name):
-            if tree.id not in source.names:
+            if (found := source.resolve(tree)) is MISSING:
                 raise ValueError(f"there is no global '{tree.id}', nor does the body use one of a function around")
-            return source.names[tree.id]
+            return found
         if isinstance(tree, ast.Constant):
             return tree.value
         if isinstance(tree, ast.Attribute):

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.loop.loops import YieldOp
 from .arithmetic import Arithmetic
 from .source import MISSING, Source
-from .values import Array, Mismatch, Value, join, kind_of
+from .values import Array, Items, Mismatch, Packed, Unset, Value, item_name, join, kind_of
 
 AFTER_LOOP = "is the variable of a loop: it has no value outside; copy it to a variable that is assigned before the loop"
 IN_LOOP = "has a value only inside the loop that assigns it: assign it before the loop, too"
@@ -31,7 +31,7 @@ class Scope:
     def __init__(self, source: Source, own: set[str]):
         self.source, self.own = source, own
         self.block = Block()
-        self.env: dict[str, Value | Array] = {}
+        self.env: dict[str, Value | Array | Packed] = {}
         self.lost: dict[str, str] = {}
 
     def refuse(self, node: ast.AST, message: str) -> NoReturn:
@@ -73,15 +73,36 @@ class Scope:
 
     # -- names
 
-    def lookup(self, node: ast.Name) -> Value | Array | None:
+    def lookup(self, node: ast.Name) -> Value | Array | Items | None:
         """The meaning of a name in the kernel, None if it is from outside."""
-        if node.id in self.env:
-            return self.env[node.id]
+        if (found := self.env.get(node.id)) is not None:
+            if isinstance(found, Unset):
+                self.refuse(node, f"'{node.id}' is used before it is assigned")
+            return self.unpacked(node, node.id, found)
         if node.id in self.lost:
             self.refuse(node, f"'{node.id}' {self.lost[node.id]}")
         if node.id in self.own:
             self.refuse(node, f"'{node.id}' is used before it is assigned")
         return None
+
+    def unpacked(self, node: ast.AST, name: str, found: Value | Array | Packed | None) -> Value | Array | Items:
+        """What a variable holds, with the items of a tuple."""
+        if found is None:
+            self.refuse(node, f"'{name}' {self.lost.get(name, 'is used before it is assigned')}")
+        if not isinstance(found, Packed):
+            return found
+        parts = [item_name(name, k) for k in range(found.count)]
+        return Items(tuple(self.unpacked(node, part, self.env.get(part)) for part in parts))
+
+    def hold(self, name: str, found: Value | Array | Items) -> None:
+        """Give a name a meaning, whatever it had before."""
+        if isinstance(found, Items):
+            for k, item in enumerate(found.items):
+                self.hold(item_name(name, k), item)
+            self.env[name] = Packed(len(found.items))
+        else:
+            self.env[name] = found
+        self.lost.pop(name, None)
 
     def resolve(self, node: ast.expr) -> Any:
         """The Python object that a name or attribute means outside of the kernel, or MISSING."""
@@ -91,17 +112,6 @@ class Scope:
         if isinstance(base, ast.Name) and (base.id in self.env or base.id in self.own):
             return MISSING
         return self.source.resolve(node)
-
-    def array(self, node: ast.expr) -> Array | None:
-        """The array that a name means."""
-        found = self.lookup(node) if isinstance(node, ast.Name) else None
-        return found if isinstance(found, Array) else None
-
-    def shape(self, node: ast.expr) -> tuple[Value, ...] | None:
-        """The sizes that `A.shape` means."""
-        if isinstance(node, ast.Attribute) and node.attr == "shape" and (array := self.array(node.value)) is not None:
-            return array.sizes
-        return None
 
     def lose(self, name: str, reason: str) -> None:
         """A name has no value any more."""
@@ -113,6 +123,8 @@ class Scope:
         before = self.env.get(name)
         if isinstance(before, Array):
             self.refuse(node, f"'{name}' is an array: assign to its elements")
+        if isinstance(before, Packed):
+            self.refuse(node, f"'{name}' is a tuple and becomes a number: give the number another name")
         if before is not None:
             try:
                 join(kind_of(before), kind_of(value))
@@ -125,7 +137,7 @@ class Scope:
 def hint(value: SSAValue, name: str) -> None:
     """Name a value in the IR, where it has no name and the IR can have that one."""
     if value.name_hint is None and name.isascii():
-        value.name_hint = name
+        value.name_hint = name.replace("#", ".")
 
 
 def discard(block: Block) -> None:

@@ -3,36 +3,86 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineMap
 
-from ...dialects.loop.loops import IfOp
-from ...dialects.loop.memory import LoadOp
-from ...dialects.types import is_float
+from ...dialects.loop.loops import IfOp, KernelOp
+from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
+from ...dialects.types import i1, is_float, memref
+from ...dialects.types import index as index_type
 from .annotations import ScalarType, spelled
-from .loops import Loops
+from .iteration import Iteration
 from .scope import IN_BRANCH, hint
 from .source import Source
-from .values import Array, Choice, Kind, Mismatch, Number, Scalar, Value, default, held, join, kind_of, meet
+from .values import (
+    UNSET,
+    Array,
+    Axis,
+    Choice,
+    Index,
+    Items,
+    Kind,
+    Mismatch,
+    Number,
+    Packed,
+    Scalar,
+    Unset,
+    Value,
+    default,
+    held,
+    item_name,
+    join,
+    kind_of,
+    meet,
+)
 
-Inline = Callable[["Statements", ast.Call, Any], None]
+Inline = Callable[["Statements", ast.Call, Any], Any]
 
 
-class Statements(Loops):
+class Statements(Iteration):
     """Turns the statements of a kernel into ops.
 
     Attributes:
         depth: how many calls of kernels lead here.
         typed: the element types of variables that are annotated.
+        read: the statements of functions that are called.
+        checks: what the kernel says when it stops.
     """
 
     def __init__(self, source: Source, own: set[str], inline: Inline, loop_names: set[str], depth: int = 0):
         super().__init__(source, own)
+        self.live: dict[ast.stmt, set[str]] = {}
         self.inline, self.loop_names, self.depth = inline, loop_names, depth
         self.typed: dict[str, ScalarType] = {}
-        self.known = {}
+        self.known, self.tables, self.read = {}, {}, {}
+        self.checks: list[str] = []
+        self.closures: dict[str, ast.FunctionDef | ast.Lambda] = {}
+        self.made = {}
+
+    def write_results(self, node: ast.AST, kernel: KernelOp, position: int, variables: Sequence[str]) -> None:
+        """What a kernel returns goes into arrays of one element, parameters after those of the function."""
+        block = kernel.body.block
+        results: list[Any] = []
+        for variable in variables:
+            found = self.unpacked(node, variable, self.env.get(variable))
+            results += found.items if isinstance(found, Items) else [found]
+        taken = {argument.name_hint for argument in block.args}
+        names = (f"result{letters}" for size in range(3) for letters in map("".join, itertools.product("bcdefgh", repeat=size)))
+        for k, result in enumerate(results):
+            if isinstance(result, Array | Items):
+                self.refuse(node, "kernels return numbers, and tuples of numbers: write arrays into parameters")
+            value = self.math(node).scalar(result)
+            argument = block.insert_arg(memref(value.type, [1]), position + k)
+            argument.name_hint = next(name for name in names if name not in taken)
+            self.insert(StoreOp.build_store(value, argument, AffineMap.constant_map(0), []), node)
+
+    def inlined(self, node: ast.Call, function: Any) -> Any:
+        return self.inline(self, node, function)
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -52,44 +102,145 @@ class Statements(Loops):
         value = node.value
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             return  # a docstring
-        if isinstance(value, ast.Call):
-            called = self.resolve(value.func)
-            if hasattr(called, "__kernel__"):
-                self.inline(self, value, called)
-                return
+        if isinstance(value, ast.Call) and (function := self.helper(value.func)) is not None:
+            self.inline(self, value, function)
+            return
         self.value(value)  # it may be wrong for a better reason
         self.refuse(node, "an expression alone does nothing: assign it")
+
+    # -- ends of the kernel
+
+    def stop_unless(self, node: ast.AST, condition: SSAValue, kind: str, message: str) -> None:
+        self.checks.append(f"raise {kind}: {message}")
+        value = self.math(node).builder.const(0, index_type)
+        self.insert(CheckOp.build_check(condition, value, len(self.checks)), node)
+
+    def do_Assert(self, node: ast.Assert) -> None:
+        test = self.value(node.test)
+        if not isinstance(test, Number) or not test.value:
+            condition = self.math(node.test).truth(test)
+            self.stop_unless(node, condition, "AssertionError", "" if node.msg is None else _message(node.msg))
+
+    def do_Raise(self, node: ast.Raise) -> None:
+        called = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        kind = None if called is None else self.resolve(called)
+        if not isinstance(kind, type) or getattr(builtins, kind.__name__, None) is not kind or not issubclass(kind, Exception):
+            self.refuse(node, "kernels raise Python's own exceptions: raise ValueError('...')")
+        said = [_message(arg) for arg in node.exc.args] if isinstance(node.exc, ast.Call) else []
+        never = self.math(node).builder.const(False, i1)
+        self.stop_unless(node, never, kind.__name__, ", ".join(said))
+
+    # -- functions inside, and names that end
+
+    def do_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.decorator_list:
+            self.refuse(node, "a function inside of a kernel has no decorators")
+        self.closures[node.name] = node
+
+    def do_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.refuse(target, "del takes a variable")
+            self.lookup(target)
+            self.lose(target.id, "is deleted before")
 
     # -- assignment
 
     def do_Assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
+        if isinstance(node.value, ast.Lambda):
+            for one in node.targets:
+                if not isinstance(one, ast.Name):
+                    self.refuse(one, "a function gets a name")
+                self.closures[one.id] = node.value
+            return
         if isinstance(target, ast.Name) and (array := self.local_array(target.id, node.value)) is not None:
             if len(node.targets) > 1:
                 self.refuse(node, "one name a local array")
-            if (before := self.env.get(target.id)) is not None:  # in a loop, its first statements could mean either
+            before = self.env.get(target.id)
+            if before is not None and not isinstance(before, Unset):  # in a loop, its first statements could mean either
                 what = "an array" if isinstance(before, Array) else "a number"
                 self.refuse(node, f"'{target.id}' is {what} before: give the array another name")
             self.env[target.id] = array
             self.lost.pop(target.id, None)
             return
-        shape = self.shape(node.value)
-        if isinstance(node.value, ast.Tuple) or shape is not None:
-            values = [self.value(v) for v in node.value.elts] if isinstance(node.value, ast.Tuple) else list(shape or ())
-            for one in node.targets:
-                if not isinstance(one, ast.Tuple) or len(one.elts) != len(values):
-                    self.refuse(one, f"{len(values)} values need as many targets: a, b = x, y")
-                for part, value in zip(one.elts, values, strict=True):
-                    self.assign(part, value)
+        if isinstance(node.value, ast.IfExp) and any(isinstance(v, ast.Tuple) for v in (node.value.body, node.value.orelse)):
+            branches = [ast.copy_location(ast.Assign(node.targets, v), node) for v in (node.value.body, node.value.orelse)]
+            self.do_If(ast.copy_location(ast.If(node.value.test, [branches[0]], [branches[1]]), node))
             return
-        if isinstance(target, ast.Tuple | ast.List):
-            self.refuse(node, "as many values as targets: a, b = x, y")
-        value = self.value(node.value)
+        found = self.thing(node.value)
         for one in node.targets:
-            self.assign(one, value)
+            self.give(one, found)
+
+    def give(self, target: ast.expr, found: Value | Array | Items) -> None:
+        """Assign a value, a tuple or a view."""
+        if isinstance(target, ast.Tuple | ast.List):
+            self.unpack(target, found)
+        elif isinstance(found, Items):
+            if not isinstance(target, ast.Name):
+                self.refuse(target, "an element of an array is a number, not a tuple")
+            self.pack(target, target.id, found)
+        elif isinstance(target, ast.Subscript) and self.is_view(target, array := self.accessed(target)):
+            self.copy_into(target, self.view(target, array), found)
+        elif isinstance(found, Array):
+            if not isinstance(target, ast.Name):
+                self.refuse(target, f"'{found.name}' is an array and no value here: subscript it, one index a dim")
+            before = self.env.get(target.id)
+            if not isinstance(before, Unset | None) and before is not found:
+                what = "an array" if isinstance(before, Array) else "a number"
+                self.refuse(target, f"'{target.id}' is {what} before: give the array another name")
+            self.hold(target.id, found)
+        else:
+            self.assign(target, found)
+
+    def unpack(self, target: ast.Tuple | ast.List, found: Value | Array | Items) -> None:
+        """`a, b = x, y`, also of a row of an array with a known size."""
+        if isinstance(found, Array) and found.sizes and (count := found.sizes[0].constant) is not None and count <= 16:
+            found = Items(tuple(self.part(target, found, k) for k in range(count)))
+        if not isinstance(found, Items):
+            self.refuse(target, "as many values as targets: a, b = x, y")
+        items, targets = list(found.items), target.elts
+        stars = [k for k, one in enumerate(targets) if isinstance(one, ast.Starred)]
+        if len(stars) == 1 and len(items) >= len(targets) - 1:
+            k, extra = stars[0], len(items) - len(targets) + 1
+            items[k : k + extra] = [Items(tuple(items[k : k + extra]))]
+        if len(targets) != len(items):
+            self.refuse(target, f"{len(found.items)} values need as many targets: a, b = x, y")
+        for part, value in zip(targets, items, strict=True):
+            self.give(part.value if isinstance(part, ast.Starred) else part, value)
+
+    def part(self, node: ast.expr, array: Array, k: int) -> Any:
+        """An element of an array of one dim, or a row."""
+        axes = [Axis(Index.number(k)), *(Axis(Index.number(0), d) for d in range(len(array.sizes) - 1))]
+        view = Array(array.buffer, array.sizes[1:], self.composed(node, array, axes))
+        if view.sizes:
+            return view
+        map, dims = self.element(node, array, [Index.number(k)])
+        return Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0])
+
+    def pack(self, node: ast.expr, name: str, found: Items) -> None:
+        """A variable holds a tuple."""
+        before = self.env.get(name)
+        if before is None:
+            self.hold(name, found)
+            return
+        if not isinstance(before, Packed) or before.count != len(found.items):
+            what = f"a tuple of {before.count} items" if isinstance(before, Packed) else "no tuple"
+            self.refuse(node, f"'{name}' is {what} and becomes a tuple of {len(found.items)}: give it another name")
+        for k, item in enumerate(found.items):
+            part = item_name(name, k)
+            if isinstance(item, Items):
+                self.pack(node, part, item)
+            elif isinstance(item, Array):
+                self.refuse(node, f"'{name}' is a tuple with an array, and stays as it is: give the new one another name")
+            else:
+                self.bind(node, part, item)
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         element = self.resolve(node.annotation)
+        if element in (int, float, bool) and node.value is not None:  # which says nothing in Python
+            self.assign(node.target, self.value(node.value))
+            return
         if not isinstance(element, ScalarType) or not isinstance(node.target, ast.Name):
             self.refuse(node.annotation, f"variables are annotated with {spelled()}")
         if node.value is None:
@@ -151,7 +302,7 @@ class Statements(Loops):
             return
         condition = self.math(node.test).truth(test)
         blocks: list[Block] = []
-        after: list[dict[str, Value | Array]] = []
+        after: list[dict[str, Value | Array | Packed]] = []
         reasons: dict[str, str] = {}
         for statements in (node.body, node.orelse):
             with self.fork(Block()) as block:
@@ -159,15 +310,16 @@ class Statements(Loops):
                 blocks.append(block)
                 after.append(self.env)
                 reasons.update(self.lost)
+        self.complete(node, after)
         changed: list[tuple[str, Kind]] = []
         yielded: tuple[list[SSAValue], list[SSAValue]] = ([], [])
         for variable in dict.fromkeys([*after[0], *after[1]]):
             x, y = after[0].get(variable), after[1].get(variable)
-            if x is y and x is not None:  # variables that both branches assign, or neither
+            if (x is y and x is not None) or (isinstance(x, Packed) and x == y):  # what both branches assign, or neither
                 self.env[variable] = x
                 reasons.pop(variable, None)
                 continue
-            if x is None or y is None or isinstance(x, Array) or isinstance(y, Array):
+            if x is None or y is None or isinstance(x, Array | Packed) or isinstance(y, Array | Packed):
                 reasons[variable] = reasons.get(variable, IN_BRANCH) if variable in self.env else IN_BRANCH
                 continue
             reasons.pop(variable, None)
@@ -175,7 +327,7 @@ class Statements(Loops):
                 kind = join(kind_of(x), kind_of(y))
             except Mismatch as mismatch:
                 self.refuse(node, f"'{variable}' {mismatch}")
-            if isinstance(x, Number) and isinstance(y, Number):
+            if isinstance(x, Number) and isinstance(y, Number) and isinstance(x.value, bool) == isinstance(y.value, bool):
                 self.env[variable] = x if x == y and kind_of(x) == kind_of(y) else Choice(condition, x, y)
                 continue
             changed.append((variable, kind))
@@ -196,21 +348,32 @@ class Statements(Loops):
         for variable, reason in reasons.items():
             self.lose(variable, reason)
 
+    def complete(self, node: ast.If, after: Sequence[dict[str, Value | Array | Packed]]) -> None:
+        """Variables that only one branch assigns have a value after it where the other one leads nowhere."""
+        dead = getattr(node, "dead", (False, getattr(node, "guard", False)))
+        for leads_nowhere, own, other in zip(dead, after, reversed(after), strict=True):
+            for variable in other.keys() - own.keys() if leads_nowhere else ():
+                if isinstance(other[variable], Packed):
+                    own[variable] = other[variable]
+                elif not isinstance(other[variable], Array):
+                    own[variable] = UNSET
+
+
+def _message(node: ast.expr) -> str:
+    """What an exception says: a text; values in it stay as they are written."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(str(p.value) if isinstance(p, ast.Constant) else ast.unparse(p) for p in parts)
+
 
 _REFUSED: dict[type, str] = {
-    ast.Return: "kernels return nothing: write results into array parameters, and put the rest of the body under an if",
-    ast.Break: "kernels have no break: put the condition into a while, or the rest of the body under an if",
-    ast.Continue: "kernels have no continue: put the rest of the body under an if",
-    ast.Assert: "kernels have no assert: check before the call, or use check_bounds=True for indices",
     ast.Try: "kernels have no exceptions: check before the call",
-    ast.Raise: "kernels have no exceptions: check before the call",
     ast.With: "kernels have no with",
     ast.Global: "kernels have no global variables: pass an array of one element",
     ast.Nonlocal: "kernels have no variables from outside: pass an array of one element",
-    ast.FunctionDef: "kernels have no functions inside: make it a kernel of its own, and call that",
     ast.ClassDef: "kernels have no classes",
     ast.Import: "import outside of the kernel",
     ast.ImportFrom: "import outside of the kernel",
-    ast.Delete: "kernels have no del",
-    ast.Match: "kernels have no match: write if and elif",
+    ast.Match: "a match has numbers as cases: write if and elif",
 }

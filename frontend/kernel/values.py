@@ -29,9 +29,10 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is known."""
+    """A number that is known, of Python's own, or with the type that a NumPy scalar or array has."""
 
     value: int | float | bool
+    type: Attribute | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.value, int) and abs(self.value) >= _TOO_LARGE:
@@ -90,11 +91,25 @@ class Scalar:
 
 
 @dataclass(frozen=True, eq=False)
+class Axis:
+    """How a view goes along one dim of its buffer: from `offset` in steps with an index of the view, or at `offset` only."""
+
+    offset: Index
+    dim: int | None = None
+    step: int = 1
+
+
+@dataclass(frozen=True, eq=False)
 class Array:
-    """A buffer and its sizes."""
+    """A buffer, or a view of it, and its sizes.
+
+    Attributes:
+        axes: of a view one for each dim of the buffer.
+    """
 
     buffer: SSAValue
     sizes: tuple[Index, ...]
+    axes: tuple[Axis, ...] | None = None
 
     @property
     def element(self) -> Attribute:
@@ -105,9 +120,40 @@ class Array:
         return self.buffer.name_hint or "?"
 
 
-Value = Number | Index | Extreme | Choice | Scalar
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A tuple."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A variable that holds a tuple of so many items, which are variables, too: `item_name` says which."""
+
+    count: int
+
+
+def item_name(name: str, k: int) -> str:
+    """The variable with an item of a tuple."""
+    return f"{name}#{k}"
+
+
+def variable_of(name: str) -> str:
+    """The variable of the program that a variable belongs to."""
+    return name.partition("#")[0]
+
+
+@dataclass(frozen=True)
+class Unset:
+    """The value of a variable before it is assigned, where the way on which it is read is known to come later."""
+
+
+UNSET = Unset()
+Value = Number | Index | Extreme | Choice | Scalar | Unset
 Kind = Attribute | str
-"""An element type, or a kind without one: `int`, `float` and `bool` for numbers, `whole` for integers that are computed."""
+"""An element type, or a kind without one: `int`, `float` and `bool` for numbers, `whole` for integers that are computed,
+`unset` where none has been assigned."""
 
 
 def choice(condition: SSAValue, x: Value, y: Value) -> Choice | None:
@@ -121,7 +167,8 @@ def known(function: Callable[[Any], Any], value: Number | Choice) -> Number | Ch
     """A function of Python's on a number, or on both that a choice has."""
     try:
         if isinstance(value, Number):
-            return Number(function(value.value))
+            result = function(value.value)
+            return Number(result, value.type if type(result) is type(value.value) else None)
         return Choice(value.condition, Number(function(value.yes.value)), Number(function(value.no.value)))
     except (ValueError, OverflowError) as error:
         raise Mismatch(str(error)) from None
@@ -130,12 +177,12 @@ def known(function: Callable[[Any], Any], value: Number | Choice) -> Number | Ch
 def kind_of(value: Value) -> Kind:
     """The kind of a variable that holds the value."""
     if isinstance(value, Number):
-        return type(value.value).__name__
+        return value.type or type(value.value).__name__
     if isinstance(value, Choice):
         return join(kind_of(value.yes), kind_of(value.no))
     if isinstance(value, Scalar):
         return value.type if not value.weak else "float" if is_float(value.type) else "whole"
-    return "whole"
+    return "unset" if isinstance(value, Unset) else "whole"
 
 
 def spell(kind: Kind) -> str:
@@ -147,7 +194,7 @@ def spell(kind: Kind) -> str:
 
 def default(kind: Kind) -> Attribute:
     """The element type that values of a kind have where they meet no other."""
-    return kind if isinstance(kind, Attribute) else {"int": i64, "whole": i64, "bool": i1, "float": f64}[kind]
+    return kind if isinstance(kind, Attribute) else {"bool": i1, "float": f64}.get(kind, i64)
 
 
 def held(ssa: SSAValue, kind: Kind) -> Scalar:
@@ -162,7 +209,7 @@ def join(a: Kind, b: Kind) -> Kind:
         Mismatch: no kind holds both as they are.
     """
     for x, y in ((a, b), (b, a)):
-        if x == y or (y == i1 and x == "bool"):
+        if x == y or x == "unset" or (y == i1 and x == "bool"):
             return y
         if x == "int" and y != "bool" and y != i1:
             return y

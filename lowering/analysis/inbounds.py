@@ -174,6 +174,7 @@ def _constants(kernel: KernelOp) -> Iterator[int]:
 def insert_checks(kernel: KernelOp, found: Sequence[Finding]) -> None:
     """Put a `loop.check` before every access of a finding; the kernel's attribute says what each is about."""
     said: list[str] = []
+    before = len(kernel.texts("checks"))
     for finding in found:
         op = finding.access.op
         block = op.parent
@@ -188,7 +189,7 @@ def insert_checks(kernel: KernelOp, found: Sequence[Finding]) -> None:
         size = _materialized_size(b, kernel, op.buffer, finding.dim)
         zero = b.const(0, _index)
         inside = b.binary("and", b.cmp("ge", index, zero), b.cmp("lt", index, size))
-        check = CheckOp.build_check(inside, index, len(said))
+        check = CheckOp.build_check(inside, index, before + len(said))
         check.location = op.location
         scratch.add_op(check)
         for new in list(scratch.ops):
