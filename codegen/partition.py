@@ -146,7 +146,7 @@ def separated(data: bytes) -> list[bytes]:
     while at < len(data):
         end = at + 8 + struct.unpack_from("<Q", data.ljust(at + 8, b"\0"), at)[0]
         if end > len(data):
-            raise CompileError("cannot link: the data of several objects ends within one of them")
+            raise CompileError("cannot link: one object ends within the data of another")
         found.append(data[at + 8 : end])
         at = end
     return found

@@ -284,7 +284,7 @@ class FuncOp(IRDLOperation):
                 spelled = ", ".join(map(str, sizes)) or "none"
                 raise _invalid(f"shapes must give the sizes of {type} as numbers and sizes, got {spelled}")
             if DYNAMIC_INDEX in type.get_shape() and not isinstance(type.layout, NoneAttr):  # C6
-                raise _invalid(f"argument of a size that only a call knows must be contiguous, got {type}")
+                raise _invalid(f"argument of symbolic size must be contiguous, got {type}")
         meant = self.meant_sizes()
         if len(meant) != n or not all(isinstance(size, Size) for size in meant):  # C6
             raise _invalid(f"meant must say what each of {n} sizes is, got {self.meant}")

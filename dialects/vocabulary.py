@@ -136,7 +136,7 @@ class SelectOp(IRDLOperation):
         condition, value = self.cond.type, self.result.type
         lanes = value.get_shape() if isinstance(value, VectorType) else None
         if condition != i1 and (lanes is None or condition != VectorType(i1, lanes)):
-            raise VerifyException(f"'arith.select' op condition must be i1 or one i1 a lane of {value}, got {condition}")
+            raise VerifyException(f"'arith.select' op condition must be i1 or one i1 for each lane of {value}, got {condition}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -60,7 +60,7 @@ class IndexArith:
         if expr.kind == AffineBinaryOpKind.Mul:
             return self.mul(x, y)
         if not isinstance(y, int) or y <= 0:
-            raise CompileError("a divisor in a subscript or bound must be a positive number")
+            raise CompileError(f"a divisor in a subscript or bound must be a positive number, got {y} in {expr}")
         if expr.kind == AffineBinaryOpKind.FloorDiv:
             return self.floordiv(x, y)
         if expr.kind == AffineBinaryOpKind.CeilDiv:

@@ -81,11 +81,11 @@ def _described(path: Path, data: bytes) -> list[dict[str, Any]]:
                 raise ObjectError(f"{path} is damaged, or was changed after lamina-compile wrote it")
         text = data[text_at : text_at + size]
         if len(text) != size or zlib.crc32(text) != int.from_bytes(data[text_at - 4 : text_at], "little"):
-            raise ObjectError(f"{path} is damaged: what it says of itself is not whole")
+            raise ObjectError(f"{path} is damaged: its description is truncated")
         found.append(_read(path, text))
         at = data.find(MAGIC, text_at)
     if not found:
-        raise ObjectError(f"{path} is not of lamina-compile: it does not say what its functions take")
+        raise ObjectError(f"{path} is not of lamina-compile: it has no description of its functions")
     _check_elf(path, data)
     return found
 
@@ -95,9 +95,9 @@ def _read(path: Path, text: bytes) -> dict[str, Any]:
         data = json.loads(text)
         version, architecture, system = data["version"], data["architecture"], data["system"]
     except (ValueError, KeyError, TypeError):
-        raise ObjectError(f"{path} is damaged: what it says of itself cannot be read") from None
+        raise ObjectError(f"{path} is damaged: its description cannot be read") from None
     if version != 1:
-        raise ObjectError(f"{path} is of version {version} of the format, this loader knows 1: compile it again")
+        raise ObjectError(f"{path} has version {version} of the format, this loader knows version 1: compile it again")
     here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     if architecture != here or system != sys.platform:
         raise ObjectError(f"{path} is for {architecture} {system}, this machine is {here} {sys.platform}")
@@ -423,4 +423,4 @@ def _evaluate(node: ast.expr, sizes: Mapping[str, int]) -> int:
         case ast.Call(ast.Name("max"), [a, b], []):
             return max(_evaluate(a, sizes), _evaluate(b, sizes))
         case _:
-            raise ObjectError(f"not a size: {ast.unparse(node)}")
+            raise ObjectError(f"a size must be a sum, difference, product, floordiv or max of sizes, got {ast.unparse(node)}")

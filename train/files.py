@@ -78,7 +78,7 @@ def save(path: str | os.PathLike[str], tree: Any, metadata: Mapping[str, str] | 
         array = np.asarray(leaf)
         array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
         if array.dtype not in _STORED:
-            raise TypeError(f"{os.fspath(path)}: {name} is {array.dtype}, which the format of safetensors has not")
+            raise TypeError(f"{os.fspath(path)}: {name} is {array.dtype}, which safetensors cannot store")
         arrays.append(array)
         spec = {"dtype": array.dtype.name, "shape": array.shape, "data_ptr": array.ctypes.data, "data_len": array.nbytes}
         specs[name] = library.TensorSpec(**spec)
@@ -122,11 +122,11 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
     try:
         entries = library.deserialize(content)
     except library.SafetensorError as error:
-        raise FileError(f"{os.fspath(path)} is not a valid file of safetensors: {error}") from None
+        raise FileError(f"{os.fspath(path)} is not a valid safetensors file: {error}") from None
     found: dict[str, np.ndarray[Any, Any]] = {}
     for name, entry in sorted(entries):
         if entry["dtype"] not in _DTYPES:
-            raise FileError(f"{os.fspath(path)}: {name} has the dtype {entry['dtype']}, which there is not here")
+            raise FileError(f"{os.fspath(path)}: {name} has the dtype {entry['dtype']}, which is not supported")
         found[name] = np.frombuffer(entry["data"], _DTYPES[entry["dtype"]]).reshape(entry["shape"])
     return found if like is None else _placed(os.fspath(path), found, like)
 
@@ -158,4 +158,4 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         with library.safe_open(os.fspath(path), framework="np") as file:
             return dict(file.metadata() or {})
     except library.SafetensorError as error:
-        raise FileError(f"{os.fspath(path)} is not a valid file of safetensors: {error}") from None
+        raise FileError(f"{os.fspath(path)} is not a valid safetensors file: {error}") from None

@@ -1,11 +1,11 @@
-"""Give sizes of type `?` names, those that must be equal the same one, so that all that follows knows them as expressions.
+"""Name the sizes of type `?`, equal ones alike, so that later passes see them as expressions.
 
     func.func @f(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
       %z = graph.add %x, %y : tensor<?xf32>                                both arguments and the result have size N
       %c = graph.concat %z, %x along 0 : ... -> tensor<?xf32>                2 * N
 
 Sizes of arguments get symbols (`dialects/graph/extents.py` says which are equal), those of other values follow from the types
-of operands. An op for which they do not follow refuses them.
+of operands. An op whose result sizes do not follow refuses them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _name_block(block: Block, extents: Extents, named: dict[Any, Any]) -> None:
 
 
 def _name_fusion(op: FusionOp, extents: Extents, named: dict[Any, Any]) -> None:
-    """The ops of a fusion, whose arguments have the sizes of its operands, and its results those of what they compute."""
+    """Name the sizes in a fusion: its arguments have the sizes of its operands, its results those of the yielded values."""
     body = op.body.block
     for argument, operand in zip(body.args, op.operands, strict=True):
         if has_open_size(argument):
@@ -72,7 +72,7 @@ def _name_fusion(op: FusionOp, extents: Extents, named: dict[Any, Any]) -> None:
 
 
 def _named(size: Any, named: dict[Any, Any]) -> Any:
-    """A known size, or the symbol of what stands for it."""
+    """A known size, or the symbol of its representative."""
     if isinstance(size, int | Size):
         return size
     if size not in named:
@@ -108,7 +108,7 @@ def _name_results(op: Operation, extents: Extents, named: dict[Any, Any]) -> Non
 
 def _refused(op: Operation) -> CompileError:
     shown = next(v.type for v in (*op.results, *op.operands) if has_open_size(v) or has_symbols(v))
-    rule = f"takes no size that only a call knows, got {shown}: run graph-specialize with the shapes to compile for"
+    rule = f"takes no symbolic size, got {shown}: run graph-specialize with the shapes to compile for"
     return error_at(op, CompileError, rule)
 
 

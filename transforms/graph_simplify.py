@@ -1,6 +1,6 @@
 """Apply the rewrite rules of the graph ops until none fires: identities, constants, views of views, transposes into dots.
 
-Loops and branches that constants decide are replaced by what runs.
+Loops and branches that constants decide are replaced by the ops that run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ._functions import replace_op
 from .graph_dce import dce_block
 
 BUDGET = 64
-"""Rewrites an op of the input: every rule makes the graph smaller or cheaper, so more means that two rules undo each other."""
+"""Most rewrites per op of the input: every rule makes the graph smaller or cheaper, so more mean that rules undo each other."""
 
 Rules = Mapping[str, Sequence[Rule]]
 
@@ -62,13 +62,13 @@ def simplify_block(block: Block, rules: Rules, hits: dict[str, int] | None = Non
                     if hits is not None:
                         hits[name] = hits.get(name, 0) + 1
                     if left < 0:
-                        raise InternalError(f"graph-simplify does not come to rest; the last rule was {name}")
+                        raise InternalError(f"graph-simplify does not converge; the last rule was {name}")
                     following = block.first_op if before is None else before.next_op
             op = following
         if not changed:
             return ever
         ever = True
-        dce_block(block)  # what lost its last use must not count as a use
+        dce_block(block)  # an op that lost its last use must not count as a user
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Replace each complex value by its real and its imaginary part: what follows computes with floats alone.
+"""Replace each complex value by its real and its imaginary part: later passes see floats alone.
 
     %z = graph.mul %x, %y : tensor<4xcomplex<f32>>      %0 = graph.mul %x_re, %y_re : tensor<4xf32>
                                                         %1 = graph.mul %x_im, %y_im : tensor<4xf32>
@@ -54,7 +54,7 @@ class _Splitter:
         self.block = function.body.block
         self.parts: dict[SSAValue, Parts] = {}
         self.pairs: dict[SSAValue, SSAValue] = {}
-        """Complex values that stand in memory already, as pairs."""
+        """Complex values that are in memory already, as pairs."""
         self.done: list[Operation] = []
         """Ops that are no longer used, each after those whose results it uses."""
         first = self.block.first_op
@@ -85,7 +85,7 @@ class _Splitter:
 
     def _argument(self, argument: BlockArgument) -> None:
         if DYNAMIC in shape_of(argument):
-            rule = "has complex numbers of a size that only a call knows: run graph-specialize first"
+            rule = "has complex numbers of symbolic size: run graph-specialize first"
             raise error_at(self.function, CompileError, rule)
         if self.keeps_types:
             pairs = self.b.as_pairs(argument)
@@ -97,12 +97,12 @@ class _Splitter:
         self._known(argument, pairs)
 
     def _known(self, value: SSAValue, pairs: SSAValue) -> None:
-        """A complex value that stands in memory."""
+        """A complex value that is in memory."""
         self.pairs[value] = pairs
         self.parts[value] = first_of_pairs(self.b, pairs), first_of_pairs(self.b, pairs, 1)
 
     def _in_pairs(self, value: SSAValue) -> SSAValue:
-        """A value where an op takes it whole: complex ones as pairs."""
+        """A value for an op that takes it unsplit: a complex one as pairs."""
         if value not in self.parts:
             return value
         if value not in self.pairs:
@@ -118,7 +118,7 @@ class _Splitter:
 
     def _op(self, op: Operation) -> None:
         if any(DYNAMIC in shape_of(value) for value in (*op.operands, *op.results) if _is_complex(value)):
-            raise error_at(op, CompileError, "has complex numbers of a size that only a call knows: run graph-specialize first")
+            raise error_at(op, CompileError, "has complex numbers of symbolic size: run graph-specialize first")
         name = op.name.removeprefix("graph.")
         if isinstance(op, ControlOp) or "callee" in op.properties:
             self._opaque(op)
@@ -171,7 +171,7 @@ class _Splitter:
                 old.replace_all_uses_with(result)
 
     def _by(self, op: Operation, build: Callable[[GraphBuilder], SSAValue | Sequence[SSAValue] | None]) -> bool:
-        """Replace an op by what `build` makes, which is split in turn; whether it made anything."""
+        """Replace an op by the ops that `build` inserts, which are split in turn; returns whether it inserted any."""
         before = op.prev_op
         found = build(GraphBuilder(InsertPoint.before(op), op.location))
         if found is None:
@@ -183,7 +183,7 @@ class _Splitter:
             inner = inner.next_op
         results = list(zip(op.results, [found] if isinstance(found, SSAValue) else found, strict=True))
         for old, new in results:
-            if not _is_complex(new):  # before what makes it is split, which replaces it
+            if not _is_complex(new):  # before its op is split, which replaces it
                 old.replace_all_uses_with(new)
         for part in made:
             if has_complex(part):
@@ -199,7 +199,7 @@ class _Splitter:
         return True
 
     def _matrices(self, op: MatrixOp) -> None:
-        """A factorization, of planes."""
+        """A factorization on planes."""
         operands = [self.parts[o][k] for k in range(2) for o in op.operands]
         new = type(op).make(operands, op.properties)
         self.b.insert(new)
@@ -330,7 +330,7 @@ class _Splitter:
         sign = 1 if word(op.properties["direction"]) == "forward" else -1
         factor, term = (self.parts[o] for o in op.operands)
         step, size = 1, shape_of(term[0])[dim]
-        while step < size:  # the map that the `step` steps that end with each element are together
+        while step < size:  # each element is the composition of the `step` maps that end with it
             before = self._shifted(term, dim, sign * step, 0)
             term = arithmetic.add(self.b, arithmetic.multiply(self.b, factor, before), term)
             factor = arithmetic.multiply(self.b, self._shifted(factor, dim, sign * step), factor)
@@ -338,7 +338,7 @@ class _Splitter:
         self.parts[op.results[0]] = term
 
     def _shifted(self, x: Parts, dim: int, by: int, fill: float = 1) -> Parts:
-        """Elements moved along a dim; `fill` comes in."""
+        """Elements shifted along a dim; `fill` is inserted."""
         rank = len(shape_of(x[0]))
         low, high = [0] * rank, [0] * rank
         low[dim], high[dim] = by, -by

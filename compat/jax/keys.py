@@ -194,7 +194,7 @@ def moved(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
         if found is not NotImplemented:
             return found
     if name not in MOVES:
-        raise DTypeError(f"{name}() has no meaning for keys, which are no numbers: lm.random.key_data(keys) gives their words")
+        raise DTypeError(f"{name}() is not defined for keys, which are no numbers: lm.random.key_data(keys) gives their words")
     _check_mixed(name, args)
     leaves, structure = flatten((args, dict(kwargs)), is_leaf=lambda x: type(x) is KeyArray or x is None)
     of_words = []

@@ -495,7 +495,9 @@ class CrossEntropyOp(CompositeOp):
         if labels.element_type not in INDICES:  # C1
             raise DTypeError(f"labels must be {spelled(INDICES)}, got {labels.element_type}")
         if not compatible(rows[0], labels.get_shape()[0]):  # C2
-            raise ShapeError(f"needs one label a row, logits are {show_shape(rows)}, labels {show_shape(labels.get_shape())}")
+            raise ShapeError(
+                f"needs one label for each row, logits are {show_shape(rows)}, labels {show_shape(labels.get_shape())}"
+            )
         return (tensor(logits.element_type, ()),)
 
     @classmethod

@@ -114,7 +114,7 @@ def has_open_size(value: SSAValue) -> bool:
 
 def _refused(op: GraphOp) -> CompileError:
     shown = next(value.type for value in (*op.operands, *op.results) if has_open_size(value))
-    return _error(op, f"takes no size that only a call knows, got {shown}: run graph-specialize with the shapes to compile for")
+    return _error(op, f"takes no symbolic size, got {shown}: run graph-specialize with the shapes to compile for")
 
 
 def _error(op: Operation, message: str) -> CompileError:

@@ -78,7 +78,7 @@ class Places:
         shape: sizes of the operand.
         points: sizes of the index tensors.
         at: the addressed dims of the operand, one an index tensor.
-        window: how much of each addressed dim a place takes; empty: one element, and the dim is dropped.
+        window: how much of each addressed dim a slice takes; empty: one element, and the dim is dropped.
         batch: operand dim `batch[k]` goes along with point dim `k`: a point's place is at its own index there.
     """
 
@@ -170,7 +170,7 @@ def find_places(x: TensorType, indices: Sequence[TensorType], props: Props) -> P
         raise ShapeError(f"window needs one size for each of the dims {list(at)}, got {list(window)}")
     for d, size in zip(at, window or (1,) * len(at), strict=True):
         if size < 0 or (shape[d] != DYNAMIC and size > shape[d] and 0 not in points):  # C3
-            raise ShapeError(f"a place takes {size} of dim {d}, which has {shape[d]} of {show_shape(shape)}")
+            raise ShapeError(f"a slice takes {size} of dim {d}, which has {shape[d]} of {show_shape(shape)}")
     if len(batch) > len(points) or not all(compatible(shape[d], n) for d, n in zip(batch, points, strict=False)):  # C4
         raise ShapeError(
             f"batch dims {list(batch)} of {show_shape(shape)} must have the sizes of the first dims of the indices, "
@@ -476,7 +476,7 @@ class ScatterOp(GraphOp):
         require_same_element((x, updates), ("the operand", "updates"))  # C5
         wanted, got = find_places(x, indices, props).result, updates.get_shape()
         if len(wanted) != len(got) or not all(map(compatible, wanted, got)):  # C5
-            raise ShapeError(f"updates must have the shape of the places, {show_shape(wanted)}, got {show_shape(got)}")
+            raise ShapeError(f"updates must have the shape of the slices, {show_shape(wanted)}, got {show_shape(got)}")
         return (x,)
 
     @property

@@ -176,7 +176,9 @@ class BatchNormOp(CompositeOp):
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
         for name, other in zip(names[1:], operands[1:], strict=True):
             if len(other.get_shape()) != 1 or not compatible(other.get_shape()[0], shape[dim]):  # C3
-                raise ShapeError(f"needs a number a channel, x is {show_shape(shape)}, {name} {show_shape(other.get_shape())}")
+                raise ShapeError(
+                    f"needs a number for each channel, x is {show_shape(shape)}, {name} {show_shape(other.get_shape())}"
+                )
         return (x,)
 
     @classmethod

@@ -186,7 +186,7 @@ class ArgOp(GraphOp, ABC):
         if not 0 <= dim < len(shape):  # C1
             raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(shape)}")
         if shape[dim] == 0:  # C2
-            raise ShapeError(f"there is no extreme of no elements, dim {dim} of {show_shape(shape)} is empty")
+            raise ShapeError(f"needs an element along the dim, dim {dim} of {show_shape(shape)} is empty")
         return (tensor(i64, [n for d, n in enumerate(shape) if d != dim]),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

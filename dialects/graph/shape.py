@@ -204,7 +204,7 @@ class BroadcastOp(GraphOp):
         shape, dims, result = operands[0].get_shape(), ints(props["dims"]), results[0].get_shape()
         if len(dims) != len(shape) or list(dims) != sorted(set(dims)) or any(not 0 <= d < len(result) for d in dims):  # C1
             raise ShapeError(
-                f"dims must name one result dim an operand dim in increasing order, got {list(dims)} for "
+                f"dims must name one result dim for each operand dim in increasing order, got {list(dims)} for "
                 f"{show_shape(shape)} and {show_shape(result)}"
             )
         for k, d in enumerate(dims):
@@ -291,7 +291,7 @@ class SliceOp(GraphOp):
         shape = operands[0].get_shape()
         start, stop, step = (ints(props[name]) for name in ("start", "stop", "step"))
         if not len(start) == len(stop) == len(step) == len(shape):  # C1
-            raise ShapeError(f"start, stop and step need one entry a dim of {show_shape(shape)}")
+            raise ShapeError(f"start, stop and step need one entry for each dim of {show_shape(shape)}")
         sizes = []
         for d, (first, last, by, size) in enumerate(zip(start, stop, step, shape, strict=True)):
             if first < 0 or last < first or by < 1 or (size != DYNAMIC and last > size):  # C2
@@ -519,7 +519,9 @@ class PadOp(GraphOp):
         shape = x.get_shape()
         low, high, interior = (ints(props[name]) for name in ("low", "high", "interior"))
         if not len(low) == len(high) == len(interior) == len(shape) or any(i < 0 for i in interior):  # C2
-            raise ShapeError(f"low, high and interior need one entry a dim of {show_shape(shape)}, interior not negative")
+            raise ShapeError(
+                f"low, high and interior need one entry for each dim of {show_shape(shape)}, interior not negative"
+            )
         sizes = []
         for size, lo, hi, inner in zip(shape, low, high, interior, strict=True):
             sizes.append(DYNAMIC if size == DYNAMIC else _padded(size, lo, hi, inner))

@@ -32,7 +32,7 @@ _LISTS = ("window", "stride", "low", "high", "dilation")
 
 @dataclass(frozen=True)
 class Slide:
-    """How windows slide, one entry a dim."""
+    """How windows slide, one entry for each dim."""
 
     window: tuple[int, ...]
     stride: tuple[int, ...]
@@ -70,7 +70,7 @@ class Slide:
     def check(self, shape: Sequence[int]) -> None:
         """Raise ShapeError unless the windows fit the shape."""
         if not shape or any(len(getattr(self, name)) != len(shape) for name in _LISTS):  # C2
-            raise ShapeError(f"window, stride, low, high and dilation need one entry a dim of {show_shape(shape)}")
+            raise ShapeError(f"window, stride, low, high and dilation need one entry for each dim of {show_shape(shape)}")
         if any(n < 1 for n in (*self.window, *self.stride, *self.dilation)):  # C2
             shown = ", ".join(str(list(v)) for v in (self.window, self.stride, self.dilation))
             raise ShapeError(f"windows, strides and dilations must be at least 1, got {shown}")
@@ -163,7 +163,7 @@ class ReduceWindowOp(WindowOp):
     ```
 
     (C1) The kind is one of add, mul, max, min; not of i1.
-    (C2) Windows, strides, padding and dilations have one entry a dim; windows, strides and dilations are at least 1.
+    (C2) Windows, strides, padding and dilations have one entry for each dim; windows, strides and dilations are at least 1.
     (C3) No padded size is negative.
     """
 
@@ -333,7 +333,9 @@ class WindowPutOp(ExtremeOp):
         if not all(compatible(n, m) for n, m in zip(points, operands[1].get_shape(), strict=False)) or len(points) != len(
             operands[1].get_shape()
         ):  # C2
-            raise ShapeError(f"t needs an element a window, {show_shape(points)}, got {show_shape(operands[1].get_shape())}")
+            raise ShapeError(
+                f"t needs an element for each window, {show_shape(points)}, got {show_shape(operands[1].get_shape())}"
+            )
         return (tensor(operands[1].element_type, operands[0].get_shape()),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -216,7 +216,7 @@ class ForOp(LoopOp):
         wanted = [r.type for r in self.results]
         if yielded != wanted or [i.type for i in self.inits] != wanted:  # C5
             raise VerifyException(
-                f"'loop.for' op must yield and be given one value a result, results are ({', '.join(_words(wanted))}), "
+                f"'loop.for' op must be given and yield one value for each result, results are ({', '.join(_words(wanted))}), "
                 f"yielded ({', '.join(_words(yielded))}), inits ({', '.join(_words([i.type for i in self.inits]))})"
             )
         if self.results and kind not in ("seq", "unroll", "reduce"):  # C6

@@ -81,7 +81,7 @@ class _Access(AccessOp):
         assert isinstance(type, MemRefType)
         rank = type.get_num_dims()
         if len(map.results) != rank:  # C1
-            raise VerifyException(f"'{self.name}' op needs one subscript a dim of {type}, got {len(map.results)}")
+            raise VerifyException(f"'{self.name}' op needs one subscript for each dim of {type}, got {len(map.results)}")
         if map.num_dims != len(self.indices) or map.num_symbols:  # C2
             raise VerifyException(f"'{self.name}' op subscripts must be over its {len(self.indices)} indices, got {map}")
         value = self.element_type_()
@@ -355,7 +355,7 @@ class PrefetchOp(LoopOp):
     def verify_(self) -> None:
         map, rank = self.map.data, len(shape_of(self.buffer))
         if len(map.results) != rank or map.num_dims != len(self.indices) or map.num_symbols:  # C1
-            raise VerifyException(f"'loop.prefetch' op needs one subscript a dim of {self.buffer.type}, got {map}")
+            raise VerifyException(f"'loop.prefetch' op needs one subscript for each dim of {self.buffer.type}, got {map}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

@@ -34,13 +34,18 @@ def read(text: str) -> Any:
     for part in where.split(", ") if where else ():
         match = _SYMBOL.fullmatch(part)
         if match is None:
-            raise ValueError(f"not a size: {text!r:.60}")
+            raise _error(text)
         name, low, high, multiple = match.groups()
         known[name] = Symbol(name, int(low), int(high) if high else None, int(multiple or 1))
     try:
         return _value(ast.parse(expression, mode="eval").body, known)
     except (SyntaxError, RecursionError):
-        raise ValueError(f"not a size: {text!r:.60}") from None
+        raise _error(text) from None
+
+
+def _error(text: str) -> ValueError:
+    rule = "a size must be made of integers and symbols by +, -, *, floordiv(e, 2) and max(e, 0), as '2 * n where n in 1..8'"
+    return ValueError(f"{rule}, got {text!r:.60}")
 
 
 def _value(node: ast.AST, known: Mapping[str, Symbol]) -> Any:
@@ -62,4 +67,4 @@ def _value(node: ast.AST, known: Mapping[str, Symbol]) -> Any:
         case ast.Call(ast.Name("max"), [of, ast.Constant(0)], []):
             return positive(_value(of, known))
         case _:
-            raise ValueError(f"not a size: {ast.unparse(node)!r:.60}")
+            raise _error(ast.unparse(node))

@@ -3,7 +3,7 @@
 /// Sizes that are compared with numbers must be known well enough.
 
 func.func @slices(%x: tensor<?xf32>) -> tensor<2xf32> {
-  // expected-error@+1 {{'graph.slice' op takes no size that only a call knows, got tensor<?xf32}}
+  // expected-error@+1 {{'graph.slice' op takes no symbolic size, got tensor<?xf32}}
   %y = graph.slice %x start [0] stop [2] step [1] : tensor<?xf32> -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
@@ -11,7 +11,7 @@ func.func @slices(%x: tensor<?xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @gather(%x: tensor<?x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
-  // expected-error@+1 {{'graph.gather' op takes no size that only a call knows, got tensor<?x4xf32}}
+  // expected-error@+1 {{'graph.gather' op takes no symbolic size, got tensor<?x4xf32}}
   %y = graph.gather %x, %i at [0] : (tensor<?x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
   return %y : tensor<3x4xf32>
 }
@@ -20,7 +20,7 @@ func.func @gather(%x: tensor<?x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
 
 /// A size that nothing gives.
 func.func @nowhere(%x: tensor<4xf32>) -> tensor<?x4xf32> {
-  // expected-error@+1 {{'graph.broadcast' op takes no size that only a call knows, got tensor<?x4xf32>}}
+  // expected-error@+1 {{'graph.broadcast' op takes no symbolic size, got tensor<?x4xf32>}}
   %y = graph.broadcast %x to [1] : tensor<4xf32> -> tensor<?x4xf32>
   return %y : tensor<?x4xf32>
 }

@@ -38,7 +38,7 @@ loop.kernel @sum(%x: memref<10xf32>, %y: memref<1xf32>) {
   loop.store %s, %y[0] : memref<1xf32>
 }
 
-// ORDER: loop-deinterleave{kernel=no_order loop=i ways=2}: two iterations would change places: iteration i=1 writes x[1] and iteration i=2 reads it
+// ORDER: loop-deinterleave{kernel=no_order loop=i ways=2}: two dependent iterations would be reordered: iteration i=1 writes x[1] and iteration i=2 reads it
 loop.kernel @no_order(%x: memref<8xf32>) {
   loop.for seq %i = 1 to 8 {
     %a = loop.load %x[%i - 1] : memref<8xf32>

@@ -42,7 +42,7 @@ loop.kernel @tiles(%x: memref<?x8xf32>, %w: memref<8x10xf32>, %bias: memref<10xf
 
 // What a sum stores is read by the next one: the order must stay.
 
-// ORDER: loop-expand{kernel=no_running loop=k at=r}: two iterations would change places
+// ORDER: loop-expand{kernel=no_running loop=k at=r}: two dependent iterations would be reordered
 loop.kernel @no_running(%x: memref<9xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for seq %r = 0 to 2 {

@@ -47,7 +47,7 @@ loop.kernel @nest(%x: memref<8x4xf32>) {
 // -----
 
 /// What the rest writes for the next iteration would come too late.
-// expected-error@+2 {{two iterations would change places: iteration i=0 writes x[1] and iteration i=1 reads it}}
+// expected-error@+2 {{two dependent iterations would be reordered: iteration i=0 writes x[1] and iteration i=1 reads it}}
 loop.kernel @no_recurrence(%x: memref<9xf32>, %y: memref<9xf32>) {
   loop.for seq %i = 0 to 8 {
     %a = loop.load %x[%i] : memref<9xf32>

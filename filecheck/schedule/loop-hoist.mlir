@@ -39,7 +39,7 @@ loop.kernel @no_loop(%y: memref<8xf32>) {
   %t = loop.alloc stack : memref<8xf32>
 }
 
-// EXTENT: loop-hoist{kernel=no_extent buffer=t}: loop i has no greatest constant extent: split it first
+// EXTENT: loop-hoist{kernel=no_extent buffer=t}: loop i has no constant upper bound on its extent: split it first
 loop.kernel @no_extent(%N: index, %y: memref<?xf32>) shapes(%y[%N]) {
   loop.for parallel %i = 0 to %N {
     %t = loop.alloc stack : memref<8xf32>

@@ -43,7 +43,7 @@ loop.kernel @no_element_far_ahead(%x: memref<18xf32>, %y: memref<18xf32>, %z: me
 // -----
 
 /// Iterations at the edges come last, so they must be independent.
-// expected-error@+3 {{iterations of j would change places: iteration j=0 writes z[1] and iteration j=1 reads it}}
+// expected-error@+3 {{iterations of j would be reordered: iteration j=0 writes z[1] and iteration j=1 reads it}}
 loop.kernel @no_recurrence(%y: memref<17xf32>, %z: memref<17xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 16 {

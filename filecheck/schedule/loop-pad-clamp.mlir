@@ -57,7 +57,7 @@ loop.kernel @before_the_start(%x: memref<7xf32>) {
 // -----
 
 /// A place that is not linear is not held.
-// expected-error@+3 {{a read of x has a place that is not linear}}
+// expected-error@+3 {{a read of x has a subscript that is not linear}}
 loop.kernel @to_and_fro(%x: memref<7xf32>) {
   %t = loop.alloc stack : memref<8xf32>
   loop.for seq %ii = 0 to 7 {

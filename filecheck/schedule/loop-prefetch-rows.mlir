@@ -23,7 +23,7 @@ loop.kernel @gather(%T: memref<9x32xf32>, %I: memref<?xi64>, %C: memref<?x32xf32
 
 // -----
 
-// expected-error@+2 {{loop-prefetch-rows{buffer=T at=k distance=8}: no place of T is read from memory that k goes along}}
+// expected-error@+2 {{loop-prefetch-rows{buffer=T at=k distance=8}: no subscript of T is loaded from memory along k}}
 loop.kernel @affine(%T: memref<8xf32>) {
   loop.for seq %k = 0 to 8 {
     %a = loop.load %T[%k] : memref<8xf32>

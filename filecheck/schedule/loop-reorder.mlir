@@ -29,7 +29,7 @@ loop.kernel @matmul(%A: memref<?x?xf32>, %B: memref<?x?xf32>, %C: memref<?x?xf32
 // -----
 
 /// What row 1 writes, row 2 reads one column before: in the new order that would be too early.
-// expected-error@+3 {{two iterations would change places: iteration i=1, k=1 writes x[1, 1] and iteration i=2, k=0 reads it}}
+// expected-error@+3 {{two dependent iterations would be reordered: iteration i=1, k=1 writes x[1, 1] and iteration i=2, k=0 reads it}}
 loop.kernel @no_stencil(%x: memref<9x9xf32>) {
   loop.for seq %i = 1 to 9 {
     loop.for seq %k = 0 to 8 {
@@ -82,7 +82,7 @@ loop.kernel @no_sum(%x: memref<8x8xf32>, %s: memref<1xf32>) {
 // -----
 
 /// Iterations of a parallel loop run at once, also where a sequential one around it keeps them apart.
-// expected-error@+3 {{two iterations would change places}}
+// expected-error@+3 {{two dependent iterations would be reordered}}
 loop.kernel @no_wavefront(%x: memref<9x9xf32>) {
   loop.for seq %i = 0 to 8 {
     loop.for parallel %k = 0 to 8 {

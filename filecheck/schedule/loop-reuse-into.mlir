@@ -31,7 +31,7 @@ loop.kernel @row(%x: memref<8x32xf32>, %y: memref<8x33xf32>) {
 // -----
 
 /// All iterations would wait in one place.
-// expected-error@+2 {{a value of k cannot wait in y: one access to it is allowed, a store of the value's type in every iteration of j, to an element that indices of loops alone tell}}
+// expected-error@+2 {{a value of k cannot be kept in y: one access to it is allowed, a store of the value's type in every iteration of j, to an element whose subscripts are loop indices}}
 loop.kernel @no_shared_element(%x: memref<32xf32>, %z: memref<32xf32>, %y: memref<1xf32>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<32xf32>
@@ -49,7 +49,7 @@ loop.kernel @no_shared_element(%x: memref<32xf32>, %z: memref<32xf32>, %y: memre
 // -----
 
 /// The second loop reads there what was stored before.
-// expected-error@+2 {{a value of k cannot wait in y: one access to it is allowed}}
+// expected-error@+2 {{a value of k cannot be kept in y: one access to it is allowed}}
 loop.kernel @no_other_access(%x: memref<32xf32>, %z: memref<32xf32>, %y: memref<32xf32>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<32xf32>
@@ -68,7 +68,7 @@ loop.kernel @no_other_access(%x: memref<32xf32>, %z: memref<32xf32>, %y: memref<
 // -----
 
 /// A double does not fit.
-// expected-error@+2 {{a value of k cannot wait in y: one access to it is allowed}}
+// expected-error@+2 {{a value of k cannot be kept in y: one access to it is allowed}}
 loop.kernel @no_other_type(%x: memref<32xf32>, %z: memref<32xf32>, %y: memref<32xf64>) {
   loop.for parallel %k = 0 to 32 {
     %a = loop.load %x[%k] : memref<32xf32>

@@ -20,7 +20,7 @@ loop.kernel @shared(%x: memref<32xf32>, %y: memref<32xf32>) {
 
 /// Scalars are not shared.
 loop.kernel @no_vectors(%x: memref<32xf32>, %y: memref<32xf32>) {
-  // expected-error@+1 {{loop-share-roots{kernel=no_vectors loop=i}: no square roots of vectors of f32 are right in 'i'}}
+  // expected-error@+1 {{loop-share-roots{kernel=no_vectors loop=i}: no square roots of f32 vectors stand directly in 'i'}}
   loop.for parallel %i = 0 to 32 {
     %a = loop.load %x[%i] : memref<32xf32>
     %b = math.sqrt %a : f32

@@ -20,7 +20,7 @@ loop.kernel @k(%x: memref<40x100xf32>, %y: memref<40x100xf32>, %m: index) {
 // -----
 
 /// A buffer that is read is in the caches anyway.
-// expected-error@+1 {{loop-stream{buffer=y}: y is read as well, which takes it back into the caches}}
+// expected-error@+1 {{loop-stream{buffer=y}: y is read as well, which loads it into the caches again}}
 loop.kernel @no_result(%y: memref<32xf32>) {
   %v = loop.load %y[0] : memref<32xf32>, vector<32xf32>
   loop.store %v, %y[0] : memref<32xf32>, vector<32xf32>

@@ -40,7 +40,7 @@ loop.kernel @between(%x: memref<12x3x32xf32>) {
 // -----
 
 /// What is written at the left of a tile is read at the right end of the tile before it, a row later.
-// expected-error@+2 {{two iterations would change places: iteration i=0, j=16 writes x[1, 17] and iteration i=1, j=15 reads it}}
+// expected-error@+2 {{two dependent iterations would be reordered: iteration i=0, j=16 writes x[1, 17] and iteration i=1, j=15 reads it}}
 loop.kernel @no_stencil(%x: memref<9x40xf32>) {
   loop.for seq %i = 0 to 8 {
     loop.for seq %j = 0 to 32 {

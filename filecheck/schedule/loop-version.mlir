@@ -51,7 +51,7 @@ loop.kernel @triangle(%x: memref<64x64xf32>) {
 
 /// A known number of iterations is no question.
 loop.kernel @no_known_size(%x: memref<64xf32>) {
-  // expected-error @below {{i does not run from 0 by steps of 1 to one expression that only a call knows}}
+  // expected-error @below {{i does not run from 0 by steps of 1 to one symbolic expression}}
   loop.for parallel %i = 0 to 64 {
     %a = loop.load %x[%i] : memref<64xf32>
     loop.store %a, %x[%i] : memref<64xf32>

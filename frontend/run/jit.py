@@ -466,7 +466,7 @@ def jit(
             shape is stored over such an array, and is that array: `y = f(x)` may overwrite `x`, and then `y is x`. Otherwise,
             as where it is not writeable or overlaps another argument, it is left as it was. Do not use it after the call.
         donate_argnames: names of such arguments, which calls pass by position.
-        dynamic: symbolic sizes, by argument: one entry a dim, a name or `lm.dim(...)`, or None for a dim of which
+        dynamic: symbolic sizes, by argument: one entry for each dim, a name or `lm.dim(...)`, or None for a dim of which
             each size is compiled for by itself. One compilation then serves all sizes: `dynamic={"x": ("batch", None)}`.
             Equal names are equal sizes. An argument that is a tree is named leaf by leaf, as messages do: `"params['w']"`.
             Inside, `x.shape[0]` is a size that takes part in arithmetic and shapes; a loop over it, or a branch on it, is one

@@ -77,7 +77,7 @@ def _run(op: Operation, trace: Trace) -> None:
         try:
             results: Any = op.evaluate(*operands)
         except SizeError:
-            raise UnknownValueError("which depend on a size that only a call knows") from None
+            raise UnknownValueError("which depend on a symbolic size") from None
     else:
         results = _compiled(op, trace, operands)
     for value, array in zip(op.results, results, strict=True):

@@ -66,7 +66,7 @@ class Dynamic:
             raise TypeError(f"jit takes dynamic as a dict from arguments to sizes, got {type(given).__name__}: {given!r:.60}")
         for path, spec in (given or {}).items():
             if not isinstance(path, str) or isinstance(spec, str) or not isinstance(spec, tuple | list):
-                rule = "jit takes dynamic as a dict from the names of arguments to one entry a dim"
+                rule = "jit takes dynamic as a dict from the names of arguments to one entry for each dim"
                 raise TypeError(f'{rule}, as {{"x": ("batch", None)}}, got {path!r}: {spec!r:.60}')
             self.specs[path] = tuple([_entry(path, entry) for entry in spec])
         for path, spec in self.specs.items():

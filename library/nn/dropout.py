@@ -35,7 +35,7 @@ def dropout(key: Any, x: Any, rate: float, *, axis: Any = None) -> Any:
     x = lift(x)
     x = x if x.dtype.kind == "f" else lift_as(x, inexact(x.dtype))
     if not 0 <= rate <= 1:
-        raise ShapeError(f"a rate lies between 0 and 1, got {rate!r}")
+        raise ShapeError(f"rate must be between 0 and 1, got {rate!r}")
     if rate == 0:
         return x
     zero = full_like_tracer(x, 0)

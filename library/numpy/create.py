@@ -68,7 +68,7 @@ def on_device(device: Any) -> None:
         ValueError: another one is named.
     """
     if device is not None and device != "cpu":
-        raise ValueError(f"the one device is 'cpu', got {device!r}")
+        raise ValueError(f"device must be 'cpu', got {device!r}")
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, device: Any = None) -> Any:

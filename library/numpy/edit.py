@@ -125,7 +125,7 @@ def _places(function: Callable[[], Any], what: str) -> Any:
 
 def _known(obj: Any, what: str) -> Any:
     if is_traced((obj,)):
-        raise TracingError(f"{what} needs places that are known while tracing, since the size of its result depends on them")
+        raise TracingError(f"{what} needs indices that are known while tracing, since the size of its result depends on them")
     return obj
 
 
@@ -160,7 +160,7 @@ def _without(x: Tracer, gone: Any, dim: int) -> Tracer:
         raise SizeError(f"delete along a dim of size {x.shape[dim]} takes integers: index by what is left")
     places = sorted({int(k) for k in np.ravel(gone)}, key=lambda k: (k < 0, k))
     if places and places[0] >= 0 > places[-1]:
-        raise SizeError(f"delete along a dim of size {x.shape[dim]} takes places that are all counted from one end")
+        raise SizeError(f"delete along a dim of size {x.shape[dim]} takes indices that all count from one end")
     cuts = [within(k, x.shape[dim], dim) for k in places]
     edges = zip([0, *(k + 1 for k in cuts)], [*cuts, x.shape[dim]], strict=True)
     return concatenate([slice_axis(x, dim, start, stop) for start, stop in edges], dim)

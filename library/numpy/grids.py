@@ -187,7 +187,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     if not is_traced((indices,)):
         known = concrete_array(indices)
         if ((known < 0) | (known >= count)).any():
-            raise ShapeError(f"unravel_index: an index of {indices!r:.40} is out of range for {count} places")
+            raise ShapeError(f"unravel_index: an index of {indices!r:.40} is out of range for {count} elements")
     rest = clip(lift_as(indices, INT64), 0, max(count - 1, 0))
     found: list[Any] = []
     for n in sizes if order == "F" else reversed(sizes):

@@ -264,7 +264,7 @@ def slice_places(part: slice, size: Any) -> tuple[Any, Any, Any, Any]:
         count = (distance + by - 1) // by
     except SizeError:
         rule = f"a slice of {distance} elements by steps of {step} has a size that cannot be told while tracing"
-        raise SizeError(f"{rule}: say more of the sizes, or index by lnp.arange(count) * step") from None
+        raise SizeError(f"{rule}: give the sizes bounds, or index by lnp.arange(count) * step") from None
     return start, step, count, distance
 
 

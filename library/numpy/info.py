@@ -116,6 +116,6 @@ class Info:
             return dict(_COMPUTED)
         asked = kind if isinstance(kind, tuple) else (kind,)
         if unknown := [k for k in asked if k not in _KINDS]:
-            raise ValueError(f"a kind is one of {', '.join(_KINDS)}, got {unknown[0]!r}")
+            raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {unknown[0]!r}")
         letters = "".join(_KINDS[k] for k in asked)
         return {name: dtype for name, dtype in _COMPUTED.items() if dtype.kind in letters}

@@ -174,7 +174,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     """`x.astype(dtype)`, always a copy. Floats to integers truncate and saturate, NaN becomes 0."""
     del copy
     if device not in (None, "cpu"):
-        raise ValueError(f"the one device is 'cpu', got {device!r}")
+        raise ValueError(f"device must be 'cpu', got {device!r}")
     x = lift(x)
     wanted = canonical(dtype)
     if x.dtype == wanted:

@@ -181,7 +181,7 @@ class Accumulate(Primitive):
         """How far a loop extends in the copy nests, which need not run as often as the loop itself."""
         found = extent(loop, given)
         if found is None:
-            raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
+            raise self.refuse(f"loop {name_of(loop)} has no constant upper bound on its extent: split it first")
         return found
 
     def _others(self, plan: _Plan, others: list[Access]) -> None:

@@ -43,7 +43,7 @@ class Deinterleave(Primitive):
     def check(self, kernel: KernelOp) -> None:
         loop = find(kernel, self.loop, self.name)
         if loop.kind.data not in ("seq", "parallel", "reduce"):
-            raise self.refuse(f"only a seq, parallel or reduce loop can be taken apart, this one is {loop.kind.data}")
+            raise self.refuse(f"only a seq, parallel or reduce loop can be deinterleaved, this one is {loop.kind.data}")
         trips = loop.trip_count()
         if loop.constant_bounds() is None or trips is None:
             raise self.refuse("the loop needs constant bounds")
@@ -58,7 +58,7 @@ class Deinterleave(Primitive):
         except CannotDecide as error:
             raise self.refuse(f"cannot decide: {error}") from None
         if conflict is not None:
-            raise self.refuse(f"two iterations would change places: {conflict}", conflict)
+            raise self.refuse(f"two dependent iterations would be reordered: {conflict}", conflict)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         first = find(kernel, self.loop, self.name)

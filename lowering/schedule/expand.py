@@ -169,7 +169,7 @@ class Expand(Primitive):
     def _extent(self, loop: ForOp, given: Sequence[ForOp]) -> Extent:
         found = extent(loop, given)
         if found is None:
-            raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
+            raise self.refuse(f"loop {name_of(loop)} has no constant upper bound on its extent: split it first")
         return found
 
     @staticmethod
@@ -213,7 +213,7 @@ class Expand(Primitive):
         except CannotDecide as error:
             raise self.refuse(f"cannot decide: {error}") from None
         if conflict is not None:
-            raise self.refuse(f"two iterations would change places: {conflict}", conflict)
+            raise self.refuse(f"two dependent iterations would be reordered: {conflict}", conflict)
 
 
 def _leave_unused(ops: Sequence[Operation]) -> None:

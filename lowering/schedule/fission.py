@@ -93,7 +93,7 @@ class Fission(Primitive):
                     undecided = undecided or error
                     continue
                 if conflict is not None:
-                    raise self.refuse(f"two iterations would change places: {conflict}", conflict)
+                    raise self.refuse(f"two dependent iterations would be reordered: {conflict}", conflict)
         if undecided is not None:
             raise self.refuse(f"cannot decide: {undecided}")
 

@@ -61,6 +61,6 @@ class Hoist(Primitive):
         require_static(self, alloc)
         size = extent(loop, around(loop))
         if size is None:
-            raise self.refuse(f"loop {name_of(loop)} has no greatest constant extent: split it first")
+            raise self.refuse(f"loop {name_of(loop)} has no constant upper bound on its extent: split it first")
         accesses_of(self, alloc, "hoist")
         return alloc, loop, size

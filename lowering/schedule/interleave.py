@@ -66,7 +66,7 @@ class Interleave(Primitive):
         except CannotDecide as error:
             raise self.refuse(f"cannot decide: {error}") from None
         if carried is not None:
-            raise self.refuse(f"iterations of {self.second} would change places: {carried}", carried)
+            raise self.refuse(f"iterations of {self.second} would be reordered: {carried}", carried)
         if early is not None:
             raise self.refuse(f"{self.second} would touch an element too early: {early}", early)
 

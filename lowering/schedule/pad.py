@@ -251,7 +251,7 @@ class Pad(Primitive):
             if is_vector(read):
                 raise self.refuse(f"a read of {buffer_name(read.buffer)} moves a vector: pad before you vectorize")
             if not all(form.is_linear for form in subscripts(read)):
-                raise self.refuse(f"a read of {buffer_name(read.buffer)} has a place that is not linear: stage it before")
+                raise self.refuse(f"a read of {buffer_name(read.buffer)} has a subscript that is not linear: stage it first")
             domain = Domain(around(loop))
             if not all(domain.never(Affine.of(0) - size) for size in sizes(kernel, read.buffer)):
                 raise self.refuse(f"{buffer_name(read.buffer)} may be empty: it has no last element")

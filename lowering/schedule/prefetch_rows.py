@@ -90,7 +90,7 @@ class PrefetchRows(Primitive):
                 self._certain(chain, outer)
                 found.append((read, chain))
         if not found:
-            raise self.refuse(f"no place of {self.buffer} is read from memory that {self.at} goes along")
+            raise self.refuse(f"no subscript of {self.buffer} is loaded from memory along {self.at}")
         return found
 
     def _outer(self, kernel: KernelOp, loop: ForOp) -> ForOp:
@@ -115,13 +115,13 @@ class PrefetchRows(Primitive):
             op = value.owner
             if isinstance(op, Block):
                 if not isinstance(inner := op.parent_op(), ForOp) or value is not inner.index:
-                    raise self.refuse(f"a place of {self.buffer} is carried from iteration to iteration")
+                    raise self.refuse(f"a subscript of {self.buffer} is carried from iteration to iteration")
                 return
             if op in ops:
                 return
             known = isinstance(op, LoadOp) and op.buffer not in written and op.mask is None
             if not (known or op.name.startswith("arith.")) or isinstance(op.results[0].type, VectorType):
-                raise self.refuse(f"a place of {self.buffer} comes from '{op.name}', which cannot be computed ahead")
+                raise self.refuse(f"a subscript of {self.buffer} comes from '{op.name}', which cannot be computed ahead")
             for operand in op.operands:
                 visit(operand)
             ops[op] = None
@@ -134,7 +134,7 @@ class PrefetchRows(Primitive):
         """Refuse early loads of elements that the other iteration may not load."""
         for read in [op for op in chain if isinstance(op, LoadOp)]:
             if conditional_in(read, outer):
-                raise self.refuse(f"places of {self.buffer} are read under a condition")
+                raise self.refuse(f"subscripts of {self.buffer} are loaded under a condition")
             path = loops_around(read)
             for inner in path[path.index(outer) + 1 :]:
                 if any(is_inside(value, outer) for value in (*inner.lower_operands, *inner.upper_operands)):

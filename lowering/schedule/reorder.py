@@ -39,7 +39,7 @@ _FAMILIES = {
 }  # fmt: skip
 """The combining family of the ops of updates: updates of one family commute."""
 
-CHANGED = "two iterations would change places: "
+CHANGED = "two dependent iterations would be reordered: "
 
 
 def updates(found: Sequence[Access]) -> dict[Operation, tuple[SSAValue, str]]:

@@ -155,8 +155,8 @@ class Reuse(Primitive):
             raise self.refuse(f"{self.second} computes nothing again that costs {self.cost} operations")
         if self.into and waiting_store(kernel, find_buffer(kernel, self.into, self.name), second, shared[0][0]) is None:
             raise self.refuse(
-                f"a value of {self.first} cannot wait in {self.into}: one access to it is allowed, a store of the value's type "
-                f"in every iteration of {self.second}, to an element that indices of loops alone tell"
+                f"a value of {self.first} cannot be kept in {self.into}: one access to it is allowed, a store of the value's "
+                f"type in every iteration of {self.second}, to an element whose subscripts are loop indices"
             )
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:

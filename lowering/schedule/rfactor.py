@@ -111,7 +111,7 @@ class Rfactor(Primitive):
         needed = _needed(loop)
         for op in needed:
             for inner in _effects(op):
-                raise self.refuse(f"{self.loop} needs what '{inner.name}' gives, which runs only in its place")
+                raise self.refuse(f"{self.loop} needs what '{inner.name}' gives, which has effects and cannot be repeated")
         written = {op.buffer for op in ops_in(find(kernel, at, self.name), StoreOp)}
         for op in (*needed, loop):
             for inner in walk(op):

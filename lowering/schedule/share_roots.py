@@ -33,7 +33,7 @@ class ShareRoots(Primitive):
 
     def check(self, kernel: KernelOp) -> None:
         if not roots(find(kernel, self.loop, self.name)):
-            raise self.refuse(f"no square roots of vectors of f32 are right in '{self.loop}'")
+            raise self.refuse(f"no square roots of f32 vectors stand directly in '{self.loop}'")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         for root in roots(find(kernel, self.loop, self.name)):

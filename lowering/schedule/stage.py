@@ -205,7 +205,7 @@ class Stage(Primitive):
         for inner in order:
             size = extent(inner, [*around(loop), loop, *(other for other in around(inner) if other in order)])
             if size is None:
-                raise self.refuse(f"loop {name_of(inner)} has no greatest constant extent: split it first")
+                raise self.refuse(f"loop {name_of(inner)} has no constant upper bound on its extent: split it first")
             if name_of(inner) in self.pad and len(lowers(inner)) > 1:
                 raise self.refuse(f"loop {name_of(inner)} has several lower bounds: it cannot be padded")
             extents[inner] = self._padded(inner, size)

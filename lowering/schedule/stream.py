@@ -44,10 +44,10 @@ class Stream(Primitive):
         """The stores of contiguous vectors."""
         buffer = find_buffer(kernel, self.buffer, self.name)
         if not isinstance(buffer, BlockArgument):
-            raise self.refuse(f"{self.buffer} is local, caches are where it belongs")
+            raise self.refuse(f"{self.buffer} is a local buffer: non-temporal stores need a buffer that is an argument")
         found = [access for access in accesses(kernel) if access.buffer is buffer]
         if not all(access.writes for access in found):
-            raise self.refuse(f"{self.buffer} is read as well, which takes it back into the caches")
+            raise self.refuse(f"{self.buffer} is read as well, which loads it into the caches again")
         stores = [access.op for access in found if isinstance(access.op, StoreOp) and _is_whole(access.op)]
         if not stores:
             raise self.refuse(f"no vectors are stored to {self.buffer} side by side and without a mask")

@@ -244,7 +244,7 @@ class UnrollAndJam(Primitive):
             if inner.monoid is not None and inner.monoid.data in PAIR_MONOIDS:
                 raise self.refuse(f"{name_of(inner)} reduces by {inner.monoid.data}, which takes one value at a time")
         if not can_peel(loop, size=self.factor):
-            raise self.refuse(f"the bounds of {self.loop} are several expressions: what fills a tile cannot be told apart")
+            raise self.refuse(f"the bounds of {self.loop} are several expressions: full tiles cannot be split from the rest")
         if moves_on(loop):
             return
         try:

@@ -69,7 +69,7 @@ class Version(Primitive):
         if self.most < 1:
             raise self.refuse(f"most is at least 1, got {self.most}")
         if bound_of(loop) is None:
-            raise self.refuse(f"{self.loop} does not run from 0 by steps of 1 to one expression that only a call knows")
+            raise self.refuse(f"{self.loop} does not run from 0 by steps of 1 to one symbolic expression")
         if nest_of(loop) is None:
             raise self.refuse(f"a loop around {self.loop}, or that loop, carries values")
 

@@ -165,7 +165,7 @@ def test_lengths_and_modes_are_checked() -> None:
             lm.lax.fft(X, kind, lengths)
     with pytest.raises(lm.ShapeError, match="mode must be one of clip, fill, wrap"):
         lnp.take_along_axis(X, np.zeros((3, 1), int), 1, mode="nearest")
-    with pytest.raises(ValueError, match="qr_multiply takes a mode of left, right"):
+    with pytest.raises(ValueError, match="qr_multiply takes mode 'left' or 'right'"):
         lm.scipy.linalg.qr_multiply(X, X, mode="both")
 
 

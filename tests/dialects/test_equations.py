@@ -251,9 +251,9 @@ def check_unknown_sizes(row: Row) -> None:
         ((4, 5), "addressed and batch", {"at": (0,), "batch": (0,)}),
         ((4, 5), "addressed and batch", {"at": (2,)}),
         ((4, 5), "addressed and batch", {"at": (0,), "batch": (2,)}),
-        ((4, 5), "a place takes 6 of dim 1", {"at": (1,), "window": (6,)}),
-        ((4, 5), "a place takes -1 of dim 1", {"at": (1,), "window": (-1,)}),
-        ((4, 0), "a place takes 1 of dim 1", {"at": (1,)}),
+        ((4, 5), "a slice takes 6 of dim 1", {"at": (1,), "window": (6,)}),
+        ((4, 5), "a slice takes -1 of dim 1", {"at": (1,), "window": (-1,)}),
+        ((4, 0), "a slice takes 1 of dim 1", {"at": (1,)}),
         ((4, 5), "batch dims", {"at": (1,), "batch": (0,)}),
     ],
 )

@@ -49,7 +49,7 @@ def test_slope_and_limits_of_open_steps():
     f = lm.jit(lm.grad(lambda x: (x.reshape(-1)[:: x.shape[0] + 1] ** 2).sum()), dynamic={"x": ("n", "n")})
     np.testing.assert_array_equal(f(np.arange(9.0).reshape(3, 3)), np.diag([0.0, 8, 16]))
     with pytest.raises(
-        lm.errors.SizeError, match="has a size that cannot be told while tracing: say more of the sizes, or index by"
+        lm.errors.SizeError, match="has a size that cannot be told while tracing: give the sizes bounds, or index by"
     ):
         lm.jit(lambda x, y: x[:: y.shape[0]], dynamic={"x": ("n",), "y": ("m",)})(np.ones(3), np.ones(2))
     with pytest.raises(lm.errors.ShapeError, match="step must not be 0"):

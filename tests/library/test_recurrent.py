@@ -142,7 +142,7 @@ def test_rotary_embedding(interleaved: bool) -> None:
             "group_norm needs channels in groups of one size, got 6 channels and 4 groups",
         ),
         (lambda: lm.nn.group_norm(np.ones((2, 6)), 2, axis=0), "needs a dim of examples before that of channels"),
-        (lambda: lm.nn.dropout(lm.random.key(0), np.ones(3), 1.5), "a rate lies between 0 and 1, got 1.5"),
+        (lambda: lm.nn.dropout(lm.random.key(0), np.ones(3), 1.5), "rate must be between 0 and 1, got 1.5"),
         (
             lambda: lm.nn.rotary_embedding(np.ones((4, 3))),
             "rotary_embedding needs [..., length, dim] with an even dim, got [4, 3]",

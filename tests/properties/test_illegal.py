@@ -263,7 +263,7 @@ ONE = {
              }
            }""",
         "loop-reorder{loops=j,i}",
-        r"two iterations would change places: iteration i=0, j=1 writes y\[1, 1\] and iteration i=1, j=0 reads it",
+        r"two dependent iterations would be reordered: iteration i=0, j=1 writes y\[1, 1\] and iteration i=1, j=0 reads it",
         legal=("%y[%i, %j + 1]", "%y[%i, %j]"),
     ),
     "a wavefront in tiles": Case(
@@ -276,7 +276,7 @@ ONE = {
              }
            }""",
         "loop-tile{loops=i,j sizes=4,4}",
-        r"two iterations would change places: iteration i=\d, j=\d writes",
+        r"two dependent iterations would be reordered: iteration i=\d, j=\d writes",
         legal=("sizes=4,4", "sizes=1,4"),
     ),
     "reads against the order": Case(
@@ -492,7 +492,7 @@ ONE = {
              loop.store %b, %z[%j + 1] : %z:
            }""",
         "loop-interleave{first=i second=j size=3 halo=1}",
-        r"iterations of j would change places: iteration j=0 writes z\[1\] and iteration j=1 reads it",
+        r"iterations of j would be reordered: iteration j=0 writes z\[1\] and iteration j=1 reads it",
         legal=("%z[%j + 1]", "%z[%j]"),
     ),
     "loops of other bounds": Case(
@@ -517,7 +517,7 @@ ONE = {
              loop.store %b, %y[%i + 1] : %y:
            }""",
         "loop-fission{loop=i after=z}",
-        r"two iterations would change places: iteration i=0 writes y\[1\] and iteration i=1 reads it",
+        r"two dependent iterations would be reordered: iteration i=0 writes y\[1\] and iteration i=1 reads it",
         legal=("%y[%i + 1]", "%y[%i]"),
     ),
     "a rest that uses a value": Case(

@@ -147,7 +147,7 @@ class _Arrays(Dataset):
         self.arrays, self.key = arrays, key
         leaves = leaves_with_path(arrays)
         if not leaves:
-            raise ShapeError("from_arrays needs an array or more, got none")
+            raise ShapeError("from_arrays needs at least one array, got none")
         sizes = {path: np.shape(leaf)[:1] for path, leaf in leaves}
         if len(set(sizes.values())) != 1 or () in sizes.values():
             shown = ", ".join(f"{keystr(path) or 'it'} has shape {list(np.shape(leaf))}" for path, leaf in leaves)

@@ -123,7 +123,7 @@ class MultiHeadAttention(Module):
             floats[..., length, embed_dim]; with a cache, a pair of it and the next cache.
         """
         if cache is not None and (memory is not None or mask is not None):
-            raise ValueError("MultiHeadAttention takes a cache for attention of x to itself alone, without memory or mask")
+            raise ValueError("MultiHeadAttention takes a cache for self-attention alone, without memory or mask")
         q, k, v = self._projected(x, x if memory is None else memory)
         start = 0 if cache is None else cache.length
         if self.rotary:

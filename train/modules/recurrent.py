@@ -66,7 +66,7 @@ class _Recurrent(Module):
         dtype: Any = np.float32,
     ) -> None:
         if num_layers < 1:
-            raise ValueError(f"{type(self).__name__} needs a layer or more, got num_layers={num_layers}")
+            raise ValueError(f"{type(self).__name__} needs at least one layer, got num_layers={num_layers}")
         directions = 2 if bidirectional else 1
         keys = random.split(key, num_layers * directions)
         inputs = [input_size] + [directions * hidden_size] * (num_layers - 1)

@@ -242,7 +242,7 @@ class AccumulateState(NamedTuple):
 def accumulate(optimizer: Optimizer, every: int) -> Optimizer:
     """An optimizer of the mean of each `every` gradients in a row; the updates between are zeros."""
     if every < 1:
-        raise ValueError(f"accumulate needs groups of a step or more, got {every}")
+        raise ValueError(f"accumulate needs groups of at least one step, got {every}")
 
     def init(params: Tree) -> AccumulateState:
         return AccumulateState(np.zeros((), np.int32), moments(params), optimizer.init(params))

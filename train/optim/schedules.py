@@ -20,7 +20,7 @@ __all__ = [
 
 def _positive(name: str, steps: int) -> int:
     if steps < 1:
-        raise ValueError(f"{name} needs a step or more, got {steps}")
+        raise ValueError(f"{name} needs at least one step, got {steps}")
     return steps
 
 

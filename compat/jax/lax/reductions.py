@@ -206,7 +206,7 @@ class _Combine:
 
 
 class _Slide:
-    """How windows slide over arrays of a shape: sizes, strides, padding and both dilations, one entry a dim."""
+    """How windows slide over arrays of a shape: sizes, strides, padding and both dilations, one entry for each dim."""
 
     def __init__(self, shape: Sequence[int], size: Any, strides: Any, padding: Any, holes: Any, dilation: Any):
         n = len(shape)

@@ -141,7 +141,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
     """
     x, sizes, places = lift(operand), nonnegative(static_shape(shape)), static_shape(broadcast_dimensions)
     if len(places) != x.ndim or len(set(places)) != len(places):
-        raise ShapeError(f"broadcast_in_dim needs places for {x.ndim} dims, none twice, got {list(places)}")
+        raise ShapeError(f"broadcast_in_dim needs a distinct result dim for each of {x.ndim} dims, got {list(places)}")
     x = transpose_tracer(x, sorted(range(x.ndim), key=lambda k: places[k]))
     places = sorted(places)
     own = {place: n for place, n in zip(places, x.shape, strict=True)}

@@ -78,7 +78,7 @@ def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> Any:
     """
     modes = {"full": "complete", "economic": "reduced", "r": "complete"}
     if mode not in modes or pivoting:
-        raise ValueError(f"qr takes a mode of full, economic, r, without pivoting, got {mode!r}, pivoting={pivoting}")
+        raise ValueError(f"qr takes mode 'full', 'economic' or 'r' and pivoting=False, got {mode!r}, pivoting={pivoting}")
     q, r = linalg.qr(a, modes[mode])
     return (r,) if mode == "r" else (q, r)
 
@@ -99,7 +99,7 @@ def qr_multiply(a: Any, c: Any, mode: str = "right", pivoting: bool = False, con
     True
     """
     if mode not in ("left", "right") or pivoting:
-        raise ValueError(f"qr_multiply takes a mode of left, right, without pivoting, got {mode!r}, pivoting={pivoting}")
+        raise ValueError(f"qr_multiply takes mode 'left' or 'right' and pivoting=False, got {mode!r}, pivoting={pivoting}")
     q, r = linalg.qr(a)
     q = lnp.conj(q) if conjugate else q
     return (lnp.matmul(q, c) if mode == "left" else lnp.matmul(c, q)), r

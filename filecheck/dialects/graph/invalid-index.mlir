@@ -43,7 +43,7 @@ func.func @gather_c3_sizes(%x: tensor<9x4xf32>, %i: tensor<5xi64>) {
 // -----
 
 func.func @gather_c3_too_large(%x: tensor<9x4xf32>, %i: tensor<5xi64>) {
-  // expected-error@+1 {{'graph.gather' op a place takes 10 of dim 0, which has 9 of [9,4]}}
+  // expected-error@+1 {{'graph.gather' op a slice takes 10 of dim 0, which has 9 of [9,4]}}
   %r = graph.gather %x, %i at [0] window [10] : (tensor<9x4xf32>, tensor<5xi64>) -> tensor<5x10x4xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @gather_c3_too_large(%x: tensor<9x4xf32>, %i: tensor<5xi64>) {
 // -----
 
 func.func @gather_c3_nothing_there(%x: tensor<0x4xf32>, %i: tensor<5xi64>) {
-  // expected-error@+1 {{'graph.gather' op a place takes 1 of dim 0, which has 0 of [0,4]}}
+  // expected-error@+1 {{'graph.gather' op a slice takes 1 of dim 0, which has 0 of [0,4]}}
   %r = graph.gather %x, %i at [0] : (tensor<0x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
   return
 }
@@ -91,7 +91,7 @@ func.func @scatter_c5_element_type(%x: tensor<9x4xf32>, %u: tensor<5x4xf64>, %i:
 // -----
 
 func.func @scatter_c5_shape(%x: tensor<9x4xf32>, %u: tensor<4xf32>, %i: tensor<5xi64>) {
-  // expected-error@+1 {{'graph.scatter' op updates must have the shape of the places, [5,4], got [4]}}
+  // expected-error@+1 {{'graph.scatter' op updates must have the shape of the slices, [5,4], got [4]}}
   %r = graph.scatter set %x, %u, %i at [0] : (tensor<9x4xf32>, tensor<4xf32>, tensor<5xi64>) -> tensor<9x4xf32>
   return
 }

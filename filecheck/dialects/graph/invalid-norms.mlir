@@ -60,7 +60,7 @@ func.func @batch_norm_c2_dim(%x: tensor<2x3xf32>, %m: tensor<3xf32>) {
 // -----
 
 func.func @batch_norm_c3_channels(%x: tensor<2x3xf32>, %m: tensor<3xf32>, %b: tensor<2xf32>) {
-  // expected-error@+1 {{'graph.batch_norm' op needs a number a channel, x is [2,3], bias [2]}}
+  // expected-error@+1 {{'graph.batch_norm' op needs a number for each channel, x is [2,3], bias [2]}}
   %r = graph.batch_norm %x, %m, %m, %m, %b along 1 epsilon 0.5 : f64
     : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
   return

@@ -92,7 +92,7 @@ func.func @reduce_window_c1_kind(%x: tensor<8xf32>) {
 // -----
 
 func.func @reduce_window_c2_entries(%x: tensor<8x8xf32>) {
-  // expected-error@+1 {{'graph.reduce_window' op window, stride, low, high and dilation need one entry a dim of [8,8]}}
+  // expected-error@+1 {{'graph.reduce_window' op window, stride, low, high and dilation need one entry for each dim of [8,8]}}
   %y = graph.reduce_window max %x window [2] stride [2] low [0] high [0] dilation [1] : tensor<8x8xf32> -> tensor<4x4xf32>
   return
 }
@@ -140,7 +140,7 @@ func.func @window_put_c1_types(%x: tensor<8xi32>, %t: tensor<4xi32>) {
 // -----
 
 func.func @window_put_c2_windows(%x: tensor<8xf32>, %t: tensor<5xf32>) {
-  // expected-error@+1 {{'graph.window_put' op t needs an element a window, [4], got [5]}}
+  // expected-error@+1 {{'graph.window_put' op t needs an element for each window, [4], got [5]}}
   %y = graph.window_put max %x, %t window [2] stride [2] low [0] high [0] dilation [1] : (tensor<8xf32>, tensor<5xf32>) -> tensor<8xf32>
   return
 }

@@ -748,7 +748,7 @@ func.func @transpose_c1_permutation(%m: tensor<2x3xf32>) {
 // -----
 
 func.func @broadcast_c1_dims(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.broadcast' op dims must name one result dim an operand dim in increasing order, got [0, 1] for [4] and [4,4]}}
+  // expected-error@+1 {{'graph.broadcast' op dims must name one result dim for each operand dim in increasing order, got [0, 1] for [4] and [4,4]}}
   %r = graph.broadcast %x to [0, 1] : tensor<4xf32> -> tensor<4x4xf32>
   return
 }
@@ -772,7 +772,7 @@ func.func @broadcast_c3_element_types(%x: tensor<4xf32>) {
 // -----
 
 func.func @slice_c1_entries(%x: tensor<4xf32>) {
-  // expected-error@+1 {{'graph.slice' op start, stop and step need one entry a dim of [4]}}
+  // expected-error@+1 {{'graph.slice' op start, stop and step need one entry for each dim of [4]}}
   %r = graph.slice %x start [0, 0] stop [2, 2] step [1, 1] : tensor<4xf32> -> tensor<2xf32>
   return
 }
@@ -828,7 +828,7 @@ func.func @pad_c1_value(%x: tensor<4xf32>, %zi: tensor<i32>) {
 // -----
 
 func.func @pad_c2_entries(%x: tensor<4xf32>, %z: tensor<f32>) {
-  // expected-error@+1 {{'graph.pad' op low, high and interior need one entry a dim of [4], interior not negative}}
+  // expected-error@+1 {{'graph.pad' op low, high and interior need one entry for each dim of [4], interior not negative}}
   %r = graph.pad %x, %z low [1, 1] high [1, 1] interior [0, 0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
   return
 }
@@ -884,7 +884,7 @@ func.func @argmax_c1_dim(%m: tensor<2x3xf32>) {
 // -----
 
 func.func @argmax_c2_empty(%e: tensor<0x3xf32>) {
-  // expected-error@+1 {{'graph.argmax' op there is no extreme of no elements, dim 0 of [0,3] is empty}}
+  // expected-error@+1 {{'graph.argmax' op needs an element along the dim, dim 0 of [0,3] is empty}}
   %r = graph.argmax %e along 0 : tensor<0x3xf32> -> tensor<3xi64>
   return
 }
@@ -900,7 +900,7 @@ func.func @argmin_c1_dim(%m: tensor<2x3xf32>) {
 // -----
 
 func.func @argmin_c2_empty(%e: tensor<0x3xf32>) {
-  // expected-error@+1 {{'graph.argmin' op there is no extreme of no elements, dim 0 of [0,3] is empty}}
+  // expected-error@+1 {{'graph.argmin' op needs an element along the dim, dim 0 of [0,3] is empty}}
   %r = graph.argmin %e along 0 : tensor<0x3xf32> -> tensor<3xi64>
   return
 }
@@ -1076,7 +1076,7 @@ func.func @cross_entropy_c1_element_types(%m: tensor<2x3xf32>, %b: tensor<4xi1>)
 // -----
 
 func.func @cross_entropy_c2_rows(%m: tensor<2x3xf32>, %l: tensor<4xi64>) {
-  // expected-error@+1 {{'graph.cross_entropy' op needs one label a row, logits are [2,3], labels [4]}}
+  // expected-error@+1 {{'graph.cross_entropy' op needs one label for each row, logits are [2,3], labels [4]}}
   %r = graph.cross_entropy %m, %l : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<f32>
   return
 }
@@ -1212,7 +1212,7 @@ func.func @dim_c1_one_size() {
 // -----
 
 func.func @sizes_that_are_no_expression(
-  // expected-error@+1 {{not a size: 'n / 2'}}
+  // expected-error@+1 {{a size must be made of integers and symbols by +, -, *, floordiv(e, 2) and max(e, 0), as '2 * n where n in 1..8', got 'n / 2'}}
   %x: tensor<?xf32, #graph.sizes<"n / 2">>) {
   return
 }

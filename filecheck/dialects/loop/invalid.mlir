@@ -19,7 +19,7 @@ loop.kernel @for_c2_step() {
 // -----
 
 loop.kernel @for_c5_yield(%x: f32) {
-  // expected-error@+1 {{'loop.for' op must yield and be given one value a result, results are (f32), yielded (), inits (f32)}}
+  // expected-error@+1 {{'loop.for' op must be given and yield one value for each result, results are (f32), yielded (), inits (f32)}}
   %s = loop.for reduce<add> %i = 0 to 4 init %x : f32 {
   }
 }
@@ -86,7 +86,7 @@ loop.kernel @for_c8_outlined_vector() {
 // -----
 
 loop.kernel @load_c1_subscripts(%x: memref<4x4xf32>) {
-  // expected-error@+1 {{'loop.load' op needs one subscript a dim of memref<4x4xf32>, got 1}}
+  // expected-error@+1 {{'loop.load' op needs one subscript for each dim of memref<4x4xf32>, got 1}}
   %a = loop.load %x[0] : memref<4x4xf32>
 }
 

@@ -66,7 +66,7 @@ program.func @func_c6_result() -> (%y: memref<?xf32>) sizes(%N: index) shapes(%y
 
 // -----
 
-// expected-error@+1 {{'program.func' op argument of a size that only a call knows must be contiguous, got memref<?xf32, strided<[2]>>}}
+// expected-error@+1 {{'program.func' op argument of symbolic size must be contiguous, got memref<?xf32, strided<[2]>>}}
 program.func @func_c6_strided(%x: memref<?xf32, strided<[2]>>) -> () sizes(%N: index) shapes(%x[%N]) {
 }
 

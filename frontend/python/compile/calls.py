@@ -75,7 +75,7 @@ def call(hooks: Hooks, function: Any, args: tuple[Any, ...], kwargs: dict[str, A
             getattr(function, "__wrapped__", None), FunctionType
         ):
             return _library(hooks, function, args, kwargs)
-        raise GraphBreak(f"{_name(function)}() is a library's", "compute with lamina.numpy, or call it outside")
+        raise GraphBreak(f"{_name(function)}() is a library function", "compute with lamina.numpy, or call it outside")
     of = getattr(function, "compiled_from", None)
     if of is not None:
         return call(hooks, of, args, kwargs)
@@ -207,7 +207,7 @@ def _callback(hooks: Hooks, function: Any) -> Any:
         if _is_ours(function):
             return _with_cells(hooks, function)
         if _root(function) not in LIBRARIES:
-            raise GraphBreak(f"{_name(function)}() is a library's, and called by another function", "call it outside")
+            raise GraphBreak(f"{_name(function)}() is a library function that another function calls", "call it outside")
         return function
     if isinstance(function, MethodType):
         return MethodType(_callback(hooks, function.__func__), function.__self__)
@@ -220,7 +220,7 @@ def _callback(hooks: Hooks, function: Any) -> Any:
             raise GraphBreak(f"{_name(function)}() is run by Python", "call it outside")
         return function
     if isinstance(function, functools._lru_cache_wrapper):
-        raise GraphBreak(f"{_name(function)}() keeps its results", "call it outside")
+        raise GraphBreak(f"{_name(function)}() caches its results", "call it outside")
     if isinstance(function, JitBase | type) or not is_users(type(function)):
         return function
 

@@ -86,10 +86,10 @@ def test_hints_are_compiled() -> None:
     ("of", "step", "message"),
     [
         (bags, ("table", "k", 0), "distance must be at least 1, got 0"),
-        (bags, ("index", "k", 1), "no place of index is read from memory that k goes along"),
-        (bags, ("table", "d", 1), "no place of table is read from memory that d goes along"),
+        (bags, ("index", "k", 1), "no subscript of index is loaded from memory along k"),
+        (bags, ("table", "d", 1), "no subscript of table is loaded from memory along d"),
         (bags, ("table", "k", 1, "d2"), "d2 is not around k"),
-        (chosen, ("table", "d", 1), "no place of table is read from memory that d goes along"),
+        (chosen, ("table", "d", 1), "no subscript of table is loaded from memory along d"),
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(of: Any, step: tuple[Any, ...], message: str) -> None:
@@ -129,7 +129,7 @@ def guarded(table: lm.f32["R", 8], index: lm.i64["N"], most: lm.i64, out: lm.f32
     [
         pytest.param(moving, "i", "comes from 'loop.load', which cannot be computed ahead", id="places that change"),
         pytest.param(ragged, "i", "the bounds of j change from iteration to iteration of i", id="iterations there may not be"),
-        pytest.param(guarded, "i", "places of table are read under a condition", id="places that may not be there"),
+        pytest.param(guarded, "i", "subscripts of table are loaded under a condition", id="places that may not be there"),
     ],
 )
 def test_places_that_another_iteration_may_not_read(of: Any, at: str, message: str) -> None:

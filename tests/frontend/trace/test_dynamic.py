@@ -215,7 +215,7 @@ def test_leaves_of_trees_and_other_entries() -> None:
 @pytest.mark.parametrize(
     ("dynamic", "error", "message"),
     [
-        ({"x": "n"}, TypeError, "one entry a dim"),
+        ({"x": "n"}, TypeError, "one entry for each dim"),
         ({"x": (1.5,)}, TypeError, "a dim must be a name"),
         ({"x": ("2n",)}, ValueError, "needs a name as that of a variable"),
         ({"x": (lm.dim("n") * 2,)}, ValueError, "must be a name plus a number, got 2"),

@@ -255,7 +255,7 @@ def test_accumulate_among_other_accesses_that_never_touch_the_tile() -> None:
 
 def test_accumulate_refuses_what_moves_with_the_loop() -> None:
     refused(TILED, Accumulate("C", "ip"), r"accesses other elements in every iteration of C: \[io \+ ip \+ ii, jo")
-    refused(TILED, Accumulate("C", "ko"), "loop io has no greatest constant extent: split it first")
+    refused(TILED, Accumulate("C", "ko"), "loop io has no constant upper bound on its extent: split it first")
     refused(TILED, Accumulate("D", "ko"), "no buffer 'D' in kernel @k")
     refused(TILED, Accumulate("C", "kx"), "no loop 'kx'")
     refused(TILED.replace("min(3, %M - %io - %ip)", "min(3, %ki)"), Accumulate("C", "ki"), "bounds of loop ii change with ki")
@@ -450,7 +450,9 @@ def test_stage_refuses_what_it_cannot_pack() -> None:
         TILED, Stage("A", "io", ("ip", "ii")), "order must name the loops in io that move A.io . ip . ii, ko . ki.: ip, ki, ii"
     )
     refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), ("jr",)), "pad must name loops of order, got jr")
-    refused(TILED, Stage("A", "ko", ("io", "ip", "ki", "ii")), "loop io has no greatest constant extent: split it first")
+    refused(
+        TILED, Stage("A", "ko", ("io", "ip", "ki", "ii")), "loop io has no constant upper bound on its extent: split it first"
+    )
     refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), place="disk"), "place must be")
     refused(TILED, Stage("A", "io", ("ip", "ki", "iii")), "no loop 'iii' in kernel @k, did you mean ii")
     error = refused(TILED, Stage("C", "io", ("ip", "ii", "jp", "jr")), "loop io writes what it reads: iteration")
@@ -649,8 +651,8 @@ def test_hoist_out_of_several_loops() -> None:
 def test_hoist_refuses_what_it_cannot_divide() -> None:
     text = HOIST.replace("KIND", "seq").replace("LOW", "0")
     refused(text, Hoist("x"), "x is an argument of the kernel")
-    refused(text.replace("min(%N, 9)", "%N"), Hoist("t"), "loop i has no greatest constant extent: split it first")
-    refused(LAYOUT, Hoist("t"), "loop i has no greatest constant extent")
+    refused(text.replace("min(%N, 9)", "%N"), Hoist("t"), "loop i has no constant upper bound on its extent: split it first")
+    refused(LAYOUT, Hoist("t"), "loop i has no constant upper bound on its extent")
     refused(INLINE, Hoist("t"), "t does not stand directly in a loop")
     lanes = LAYOUT.replace("0 to %N {", "0 to min(%N, 3) {")
     refused(lanes, Hoist("t"), "an access of t moves a vector: hoist before you vectorize")
