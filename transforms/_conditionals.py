@@ -325,8 +325,8 @@ def _taken(op: CaseOp, batcher: Batcher) -> list[SSAValue | None]:
 
 
 def batch_while(op: WhileOp, batcher: Batcher) -> None:
-    """A condition for all: the loop on batched values. A condition for each element: the loop goes on until none holds, and
-    elements whose condition does not hold any more keep what they carry."""
+    """A condition for all: the loop on batched values. A condition for each element: the loop runs until none holds, and
+    elements whose condition no longer holds keep their carried values."""
     condition, body = called_functions(op)
     of_consts, of_inits = ([v in batcher.batched for v in values] for values in (op.consts, op.inits))
     while (found := _either(of_inits, _depends(body, [*of_consts, *of_inits]))) != of_inits:
@@ -401,7 +401,7 @@ def _masked_loop(
         after = batcher.of_function(b, body, [*block.args[:n], *before], each, goes_on).run(body)
         kept = [select_batch(b, goes_on, new, old) for new, old in zip(after, before, strict=True)]
         (going,) = batcher.of_function(b, condition, [*block.args[:n], *kept], each, goes_on).run(condition)
-        if any(map(has_effects, condition.body.block.ops)):  # of what has ended there are none, nor what they give
+        if any(map(has_effects, condition.body.block.ops)):  # an ended element has none, nor results of them
             going = b.and_(goes_on, going)
         return [going, *kept]
 

@@ -2,7 +2,7 @@
 
 Forward mode goes through the function once; each op contributes the tangents of its results by the kind of derivative it
 declares. For graph.vjp the same tangent ops are collected in the region of a `graph.transposed`: those that do not depend on
-the tangents are moved out of it, and what stays is linear. graph-transpose then turns it around.
+the tangents are moved out of it, and what stays is linear. graph-transpose then transposes it.
 """
 
 from __future__ import annotations

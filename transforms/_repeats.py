@@ -1,9 +1,9 @@
-"""Repeated bodies in a block: ops that stand there again and again, as a loop leaves them that was unrolled.
+"""Repeated bodies in a block: sequences of equal ops, as an unrolled loop leaves them.
 
 A block is read as a sequence of numbers, equal for ops that are equal but for their operands. Where it repeats with a period,
-bodies are compared op by op: a value of the body itself must be the same one in each. A slice of something outside may be
-another one in each, as of keys or of sizes that are given for all layers: it stays outside. What is found is exact; only which
-periods are tried is guessed, from how far apart equal windows stand. Linear time in the ops of the block.
+bodies are compared op by op: an operand from the body itself must have the same position in each. Slices of a value outside may
+differ between bodies, such as those of keys or sizes for all layers: they stay outside. The comparison is exact; only the
+candidate periods are guessed, from the distances of equal windows. Linear time in the ops of the block.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ..dialects.graph.shape import SliceOp
 from ..dialects.sizes.polynomial import Size
 
 WINDOW = 4
-"""How many ops are compared to find out what a period may be."""
+"""Length of the windows that are compared to find candidate periods, in ops."""
 MOST_PERIODS = 8
-"""How many periods are tried."""
+"""Largest number of periods that are tried."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Repeated:
     """Equal bodies that follow each other.
 
     Attributes:
-        bodies: their ops, as many in each; what each slices of something outside may stand between them.
+        bodies: their ops, equally many in each; slices of values outside may stand between them.
     """
 
     bodies: Sequence[Sequence[Operation]]
 
     @property
     def saved(self) -> int:
-        """How many ops there would be less with one body."""
+        """How many ops fewer there are with one body."""
         return (len(self.bodies) - 1) * len(self.bodies[0])
 
 
@@ -52,8 +52,8 @@ def find_repeated(
     """The bodies among the ops of a block, in an order that may be theirs (`in_order`, `leaf_by_leaf`), that save most ops, at
     least `least`, of those that pay.
 
-    Bodies begin where the fewest values cross from one to the next and, if there are several such places, before an op that is
-    heavy: its operands are in memory in any case.
+    Bodies begin where the fewest values cross from one to the next and, if there are several such positions, before a heavy
+    op: its operands are in memory in any case.
     """
     sequence = np.array(numbers.of(ops))
     crossing: list[int] = []
@@ -72,7 +72,7 @@ def find_repeated(
 
 
 def in_order(block: Block) -> list[Operation]:
-    """The ops of a block but its last one; consts stand in no body."""
+    """The ops of a block but its last one; constants belong to no body."""
     return [op for op in block.ops if op is not block.last_op and op.name != "graph.const"]
 
 
@@ -80,8 +80,8 @@ def leaf_by_leaf(ops: Sequence[Operation], is_heavy: Callable[[Operation], bool]
     """The ops before and in a tail that no heavy op reads, and the tail so that what leads to one of its ends stands together.
 
     An optimizer updates a tree in several maps, each over all leaves: averages, then their squares, then steps. Leaf by leaf
-    the ops of a layer's parameters are a body. Ops that several ends read stand where the first one needs them; those that more
-    than half of the ends lie between, as rates, before all.
+    the ops of a layer's parameters are a body. Ops that several ends read stand before the first of these; those that
+    serve more than half of the ends, such as rates, stand before all.
     """
     ends: dict[Operation, tuple[int, int]] = {}  # by op of the tail: the first and the last one that it leads to
     first = 0
@@ -120,8 +120,8 @@ class Numbers:
         self._of_ops: dict[Operation, int] = {}
         self._of_keys: dict[object, int] = {}
         self._equal: dict[Attribute, int] = {}
-        self._same: dict[int, int] = {}  # by identity, which attributes that repeat mostly have in common
-        self._kept: list[Attribute] = []  # so that their identities stay theirs
+        self._same: dict[int, int] = {}  # by identity, which repeated attributes mostly share
+        self._kept: list[Attribute] = []  # kept alive so that their identities stay unique
 
     def of(self, ops: Sequence[Operation]) -> list[int]:
         known = self._of_ops
@@ -136,7 +136,7 @@ class Numbers:
         return found
 
     def _key(self, op: Operation) -> object:
-        """All that decides what the op computes of its operands; of a slice not where it begins."""
+        """All properties that decide what the op computes from its operands; of a slice all but its start."""
         same, number = self._same, self._number
         parts: list[object] = [op.name]
         for operand in op._operands:
@@ -151,11 +151,11 @@ class Numbers:
 
 
 MOST_SLICED = 1 << 14
-"""How many elements slices with gaps have at most that are another one for each body: a body is given a copy."""
+"""Largest strided slice, in elements, that may differ between bodies: each body gets a copy of its slice."""
 
 
 def _may_differ(op: Operation) -> bool:
-    """Whether bodies may differ in an op, as layers that take their rows of one array: its results are arguments then."""
+    """Whether bodies may differ in an op, as layers that take rows of one array do: its results then become arguments."""
     if not isinstance(op, SliceOp):
         return False
     sizes = op.result_shape()
@@ -194,7 +194,7 @@ def _start(
 
 
 Source = tuple[int, int]
-"""How many ops before its user the op of an operand stands, and which result of it that is."""
+"""The distance from an op to the op of its operand, in ops, and the number of that op's result."""
 
 
 def _dataflow(block: Block, ops: Sequence[Operation]) -> tuple[list[tuple[Source | None, ...]], list[int]]:
@@ -230,7 +230,7 @@ def _dataflow(block: Block, ops: Sequence[Operation]) -> tuple[list[tuple[Source
 def _equal_bodies(
     ops: Sequence[Operation], sources: Sequence[tuple[Source | None, ...]], start: int, stop: int, period: int
 ) -> Repeated | None:
-    """The longest row of bodies from `start` on whose values come from the same places."""
+    """The longest sequence of bodies from `start` on whose operands come from the same positions."""
     begins = range(start, stop - period + 1, period)
     best, k = range(0), 0
     while k < len(begins):
@@ -248,8 +248,8 @@ def _equal_bodies(
 def _is_equal(
     ops: Sequence[Operation], sources: Sequence[tuple[Source | None, ...]], one: int, other: int, period: int
 ) -> bool:
-    """Whether the same operands of two bodies come from within them, and from the same ops there; and whether what they slice
-    differently is outside of them."""
+    """Whether the same operands of two bodies come from within them, and from the same ops there; and whether the values that
+    they slice differently are outside of them."""
     for k in range(period):
         a, b = sources[one + k], sources[other + k]
         if a != b and [_within(source, k) for source in a] != [_within(source, k) for source in b]:
@@ -260,10 +260,10 @@ def _is_equal(
 
 
 def _differ(one: Operation, other: Operation) -> bool:
-    """Whether two ops that have one number compute different things of equal operands."""
+    """Whether two ops with the same number compute different results from equal operands."""
     return one.name == "graph.slice" and one.properties != other.properties
 
 
 def _within(source: Source | None, k: int) -> Source | None:
-    """A source of the op at place `k` of a body, if it is of the body."""
+    """A source of the op at position `k` of a body, if it belongs to the body."""
     return None if source is None or source[0] > k else source

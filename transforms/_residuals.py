@@ -1,8 +1,8 @@
-"""Residuals: what the tangents of a function are computed from, kept by the function instead of computed once more.
+"""Residuals: values from which the tangents of a function are computed, saved by the function instead of recomputed.
 
-A function is split into one that returns residuals beside its results, and one of these and of tangents that is linear in the
-tangents (as in Gomez et al., The reversible residual network, 2017, what is kept is a choice). What is cheap is computed from
-other residuals: a broadcast from its operand, a product of two that are kept anyway.
+A function is split into one that returns residuals beside its results, and one that takes residuals and tangents and is linear
+in the tangents (as in Gomez et al., The reversible residual network, 2017, the residuals are a choice). Cheap values are
+recomputed from other residuals: a broadcast from its operand, a product from two factors that are saved anyway.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def is_cheap(op: Operation) -> bool:
 
 
 def is_heavy(op: Operation) -> bool:
-    """Whether an op fuses with nothing that computes its operands: they are in memory."""
+    """Whether an op fuses with none of the ops that compute its operands, so that these are in memory."""
     if isinstance(op, GraphOp):
         return op.has_nest or isinstance(op, DotOp)
     return isinstance(op, ControlOp | CustomDerivativeOp | FuncCallOp) and not isinstance(op, CallOp)
 
 
 def saving_pays(op: ChosenOp) -> bool:
-    """Whether functions are to keep what their tangents need: one of them does more than cheap ops, or has effects.
+    """Whether functions save residuals: one of them has ops that are not cheap, or has effects.
 
-    Branches have results of the same types, so what one keeps, the others return zeros for: of a size that only one of them
-    computes there are none.
+    Branches have results of the same types, so the others return zeros for the residuals of one; there are none of a size that
+    only one of them computes.
     """
     functions = called_functions(op)
     if len(set(functions)) == 1:
@@ -99,7 +99,7 @@ def split_linear(op: ChosenOp, function: FuncOp, given: Sequence[SSAValue], line
 
 
 def _residuals(primal: Block, linear: Block) -> list[SSAValue]:
-    """The values of one block that another reads, after what is cheap is computed again there."""
+    """The values of one block that another one reads, after cheap ones are recomputed there."""
     read = {v for inner in linear.walk() for v in inner.operands if isinstance(v.owner, Operation) and v.owner.parent is primal}
     kept: list[SSAValue] = []
     for op in reversed(list(primal.ops)):
@@ -121,7 +121,7 @@ def _residuals(primal: Block, linear: Block) -> list[SSAValue]:
 
 
 def _is_made_again(op: Operation, read: set[SSAValue]) -> bool:
-    """Whether an op is cheap, and needs no more bytes of what would not be kept otherwise than it has itself."""
+    """Whether an op is cheap, and the operands that would be saved only for it take no more bytes than its result."""
     if not is_cheap(op):
         return False
     more = {v for v in op.operands if isinstance(v.owner, Operation) and v not in read}
@@ -130,7 +130,7 @@ def _is_made_again(op: Operation, read: set[SSAValue]) -> bool:
 
 
 def _bytes(value: SSAValue) -> int:
-    """The bytes to keep so that a value is there: its own, or those of what index arithmetic alone makes it from."""
+    """The bytes to save for a value: its own, or those of the operand from which index arithmetic alone computes it."""
     owner, own = value.owner, _own_bytes(value)
     if isinstance(owner, GraphOp) and owner.facts.cost is Cost.INDEX:
         return min(own, sum(map(_bytes, owner.operands)))
@@ -155,7 +155,7 @@ def _is_inside(op: Operation, block: Block) -> bool:
 
 @dataclass
 class Joined:
-    """Functions of the halves of all that an op may run, which take and return alike.
+    """Functions of the halves of all functions that an op may run, which all have the same signatures.
 
     Attributes:
         saving, tangent: one for each function of the op.
@@ -170,8 +170,8 @@ class Joined:
 def join_residuals(op: ChosenOp, halves: Sequence[Split]) -> Joined:
     """Functions of the halves, one pair for each function of `op`: all return, and take, residuals of the same types.
 
-    What one of them has no value for is zeros, which the others of its type use meanwhile. A residual of the only function that
-    is one of its results is returned once.
+    A function returns zeros for residuals of the others; residuals of one type share positions. A residual of the only
+    function that is one of its results is returned once.
     """
     distinct = list({id(split): split for split in halves}.values())
     types: list[Attribute] = []
@@ -191,7 +191,7 @@ def join_residuals(op: ChosenOp, halves: Sequence[Split]) -> Joined:
 
 
 def _slots(residuals: Sequence[SSAValue], types: list[Attribute]) -> list[int]:
-    """A place among `types` for each residual, each once; what has none of its type is appended."""
+    """The position in `types` of each residual, each used once; types that are missing are appended."""
     at: list[int] = []
     for value in residuals:
         free = next((k for k, type in enumerate(types) if type == value.type and k not in at), len(types))

@@ -1,7 +1,8 @@
-"""A linear map turned around: the ops that accumulate cotangents from its results back to its arguments.
+"""The transpose of a linear map: the ops that accumulate cotangents from its results back to its arguments.
 
-Reverse mode is this after graph-linearize. Each op of the region passes the cotangent of its result on to those operands that
-depend on the region's arguments, by the transpose rule of its class; a value used several times sums what it gets.
+Reverse mode is graph-linearize and then this transposition. Each op of the region passes the cotangent of its result on to
+those operands that depend on the region's arguments, by the transpose rule of its class; a value used several times sums its
+cotangents.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _rule(op: Operation, positions: list[int]) -> Callable[..., SSAValue]:
 def transpose_for(
     op: ForOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder, made: Made
 ) -> list[tuple[SSAValue, SSAValue]]:
-    """(operand, cotangent) for every operand in which a linear loop is linear: a loop the other way around."""
+    """(operand, cotangent) for every operand in which a linear loop is linear, by a loop in reverse order."""
     body, linear = called_function(op), set(ints(op.linear))
     n_consts, n_inits = len(op.consts), len(op.inits)
     if not set(range(n_consts, n_consts + n_inits)) <= linear:
@@ -182,7 +183,7 @@ def _gradients_of(
 def transpose_chosen(
     op: ChosenOp, cotangents: Mapping[SSAValue, SSAValue], b: GraphBuilder, made: Made
 ) -> list[tuple[SSAValue, SSAValue]]:
-    """(argument, cotangent) for every argument in which a linear case or call is linear: the transpose of what was run."""
+    """(argument, cotangent) for every linear argument of a linear case or call: the transpose of the branch that ran."""
     linear = set(ints(op.linear))
     if not linear:
         raise error_at(op, DifferentiationError, "stands in a graph.transposed but is not linear in its arguments")

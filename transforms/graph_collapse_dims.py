@@ -1,13 +1,13 @@
-"""Give fusions fewer dims: those of size 1 go, and neighbouring dims that no op tells apart become one.
+"""Give fusions fewer dims: dims of size 1 are dropped, and neighbouring dims that no op distinguishes are merged.
 
     %y = graph.fusion (%a = %x : tensor<8x16x7x7xf32> as tensor<128x49xf32>) -> tensor<8x16xf32> {
       %s = graph.reduce add %a over [1] : tensor<128x49xf32> -> tensor<128xf32>      // was: over [2, 3]
       graph.yield %s : tensor<128xf32>                                       // the same elements, in the same order
     }
 
-Such kernels have long loops over contiguous memory whatever the shapes were, and all shapes that come to the same share one. An
-elementwise fusion becomes one loop. The dim along which values are put together stays as it is, also where its size is 1, and
-dims whose loops another order of loops (`order`) sets apart stay two.
+Such kernels have long loops over contiguous memory whatever the shapes were, and shapes that collapse alike share a kernel. An
+elementwise fusion becomes one loop. The dim along which values are concatenated stays, also where its size is 1, and dims whose
+loops are not adjacent in the `order` of loops stay two.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ Axis = tuple[SSAValue, int]
 
 
 class _Axes:
-    """Which dims of the values of a fusion are one and the same loop: classes of (value, dim), without dims of size 1.
+    """The dims of the values of a fusion by loop: classes of (value, dim) that are the same loop, without dims of size 1.
 
-    Dims along which an op puts values together are there whatever their size, and classes of their own.
+    Dims along which an op concatenates values are included whatever their size, each in a class of its own.
     """
 
     def __init__(self, body: Block):
@@ -60,7 +60,7 @@ class _Axes:
         return key
 
     def sizes(self, value: SSAValue) -> list[tuple[Axis, int]]:
-        """(class, size) of each dim of a value, without what has size 1."""
+        """(class, size) of each dim of a value, without dims of size 1."""
         found = [(self.find((value, dim)), size) for dim, size in enumerate(shape_of(value))]
         return [(one, size) for one, size in found if size != 1 or one in self.joined]
 
@@ -69,7 +69,7 @@ class _Axes:
         return [one for one, _ in self.sizes(value)]
 
     def merged(self) -> dict[Axis, Axis]:
-        """For each class the one that follows it wherever it stands, and that stands nowhere else."""
+        """For each class the one that always follows it, and that occurs only there."""
         following: dict[Axis, set[object]] = {}
         preceding: dict[Axis, set[object]] = {}
         for value in self.values:
@@ -88,7 +88,7 @@ class _Axes:
 
 
 def _joined(op: Operation) -> list[Axis]:
-    """The dims along which an op puts values together: of its result, and of each of them."""
+    """The dims along which an op concatenates values: of its result, and of each operand."""
     return [(value, op.dim.value.data) for value in (*op.operands, *op.results)] if isinstance(op, ConcatOp) else []
 
 
@@ -118,33 +118,33 @@ def _linked(op: Operation) -> list[tuple[Axis, Axis]]:
 
 
 def _allows(op: Operation) -> bool:
-    """Whether the dims of an op are known to be no more than loops."""
+    """Whether the dims of an op are plain loops, so that they may be merged."""
     if isinstance(op, ReshapeOp):
         return op.moves_unit_dims
     if isinstance(op, ContractionOp):
-        return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # else nothing would be summed
+        return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # otherwise the sum would have no terms
     return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | ConcatOp | YieldOp) or (
         op.name == "graph.const" and not shape_of(op.results[0])
     )
 
 
 Collapsed = tuple[Block, list[int], list[int]]
-"""The body of a fusion over fewer dims, the order of its loops, and which ops of the fusion's structure the ops are."""
+"""The body of a fusion over fewer dims, the order of its loops, and the numbers of its ops in the fusion's structure."""
 
 
 def _collapsed(fusion: FusionOp, structure: Structure) -> Collapsed | None:
-    """A fusion over fewer dims, if it has dims to spare and no op in it cares for them."""
+    """A fusion over fewer dims, if some can be dropped or merged and no op in it depends on them."""
     body = fusion.body.block
     if not all(map(_allows, body.ops)) or any(0 in shape_of(v) for op in body.ops for v in op.results):
         return None
     outputs = fusion.yielded()
     axes = _Axes(body)
     if axes.joined and any(isinstance(op, ReshapeOp) for op in body.ops):
-        return None  # which may give values the dim that they are put together along
+        return None  # it may add the dim along which values are concatenated
     if any(len(set(classes)) < len(classes) for classes in map(axes.of, axes.values)):
         return None  # two dims of one value are one loop, as in x[i] * y[j] added to its transpose
     if any(isinstance(op, BroadcastOp) and not {*axes.of(op.x)} <= {*axes.of(op.y)} for op in body.ops):
-        return None  # a dim of size 1 is stretched, and put together with others besides
+        return None  # a dim of size 1 is both broadcast and concatenated
     following = axes.merged()
     ordered = [axes.find((outputs[0], dim)) for dim in fusion.loop_order() if shape_of(outputs[0])[dim] != 1]
     beside = dict(pairwise(ordered))
@@ -185,7 +185,7 @@ def _collapsed(fusion: FusionOp, structure: Structure) -> Collapsed | None:
 
 
 def collapse(fusion: FusionOp, known: dict[object, Collapsed | None]) -> None:
-    """Compute a fusion over fewer dims where that is possible; `known` has what was found for equal ones."""
+    """Compute a fusion over fewer dims where that is possible; `known` has the results for equal fusions."""
     if any(map(has_open_size, (*fusion.operands, *fusion.results))):
         return
     body = fusion.body.block
@@ -246,7 +246,7 @@ def _dot_dims(lhs: list[Axis], rhs: list[Axis], result: list[Axis]) -> dict[str,
 
 
 def collapse_block(block: Block) -> None:
-    """Compute every fusion of a block over as few dims as it can do with."""
+    """Compute every fusion of a block over as few dims as possible."""
     known: dict[object, Collapsed | None] = {}
     for op in block.ops:
         if isinstance(op, FusionOp):

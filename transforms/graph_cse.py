@@ -42,7 +42,7 @@ def cse_block(block: Block) -> None:
 
 
 def _follows_its_use(op: GraphOp | ControlOp) -> bool:
-    """Whether an op has a size that its operands do not give: two that read alike may differ."""
+    """Whether an op has a size that no operand has: two such ops with equal text may differ."""
     return not isinstance(op, ControlOp) and op.facts.declares_sizes and has_open_size(op.results[0])
 
 

@@ -1,4 +1,4 @@
-"""Drop pure ops that nobody uses, what loops and branches compute in vain, and private functions that nothing names."""
+"""Drop unused pure ops, unused results of loops and branches, and unused private functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .graph_inline import drop_unused_functions
 
 
 def dce_block(block: Block) -> None:
-    """Drop unused ops of one block, calls that return nothing among them, last first, so that chains go in one sweep."""
+    """Drop unused ops of one block, including calls without results, last first, so that chains are dropped in one sweep."""
     for op in reversed(list(block.ops)):
         for region in op.regions:
             for inner in region.blocks:
@@ -53,7 +53,7 @@ class GraphDcePass(ModulePass):
             for block in waiting.pop().body.blocks:
                 dce_block(block)
                 made = prune_block(block, dce_block, cuts)
-                if made:  # what was needed for what they do not take any more
+                if made:  # drop the values that only dropped arguments used
                     dce_block(block)
                 waiting += made
         drop_unused_functions(op)

@@ -34,8 +34,8 @@ def decompose(op: CompositeOp, ops: Collection[str] = ()) -> None:
 def is_chosen(op: Operation, ops: Collection[str]) -> TypeGuard[CompositeOp]:
     """Whether an op is a composite to decompose.
 
-    Left are those of unknown shape, whose decompositions depend on it unless they are elementwise, and, unless named, those
-    that write their own loops.
+    Composites of unknown shape stay, since their decompositions depend on it unless they are elementwise, and so do, unless
+    named, composites that write their own loops.
     """
     if not isinstance(op, CompositeOp) or (op.has_nest if not ops else op.name.removeprefix("graph.") not in ops):
         return False

@@ -1,4 +1,4 @@
-"""Replace conditions that a branch knows by constants: what was tested to get there, and what follows from it.
+"""Replace conditions that are known in a branch by constants: the condition of the branch and its consequences.
 
     if x > 0:                      if x > 0:
         if x > 0: a()                  if true: a()
@@ -6,7 +6,7 @@
 
 In a branch of a bool, the bool itself and comparisons of the same two values, with any predicate, are constants if they follow:
 where `x < y` holds, `x >= y` does not; where it does not hold, `x >= y` holds for integers, not for floats, which may be NaN.
-`graph-simplify` then takes the one branch that is left. Linear time.
+`graph-simplify` then takes the only remaining branch. Linear time.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from ._functions import called_functions, callees_first, copy_function, holds, r
 from .graph_inline import drop_unused_functions
 
 _HOLDS = {"lt": {"<"}, "le": {"<", "="}, "gt": {">"}, "ge": {">", "="}, "eq": {"="}, "ne": {"<", ">", "nan"}}
-"""Of two numbers, how they may stand to each other where a predicate holds."""
+"""The possible orders of two numbers (less, equal, greater, unordered) where a predicate holds."""
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 @dataclass(frozen=True)
 class GraphFoldConditionsPass(ModulePass):
-    """Make constants of conditions that are known in a branch."""
+    """Replace conditions that are known in a branch by constants."""
 
     name = "graph-fold-conditions"
 
@@ -44,7 +44,7 @@ class GraphFoldConditionsPass(ModulePass):
         if not holds(op, CaseOp):
             return
         waiting = callees_first(op)
-        while waiting:  # callers first, and what was made for them
+        while waiting:  # callers first, and the functions that were made for them
             for case in [inner for inner in waiting.pop().body.block.ops if isinstance(inner, CaseOp)]:
                 if case.index.type == FLAG:
                     waiting += _fold(case)
@@ -52,7 +52,7 @@ class GraphFoldConditionsPass(ModulePass):
 
 
 def _fold(op: CaseOp) -> list[FuncOp]:
-    """Fold what the branches of an op know; the functions that were made for it."""
+    """Fold the known conditions in the branches of an op; returns the functions that were made for it."""
     functions = called_functions(op)
     folded = [_folded(op, function, bool(k)) for k, function in enumerate(functions)]
     if folded != functions:
@@ -66,7 +66,7 @@ def _fold(op: CaseOp) -> list[FuncOp]:
 
 
 def _folded(op: CaseOp, function: FuncOp, holds: bool) -> FuncOp:
-    """A branch, or a copy of it in which what is known is constant."""
+    """A branch, or a copy of it in which known conditions are constants."""
     known = _known(op, function, holds)
     if not known:
         return function
@@ -121,7 +121,7 @@ def _states(predicate: str, value: SSAValue, holds: bool) -> set[str]:
 
 
 def _names(value: SSAValue, pairs: Sequence[tuple[SSAValue, SSAValue]]) -> list[SSAValue]:
-    """What a value is called in a branch; itself, if it is a constant, which the branch has as its own."""
+    """The name of a value in a branch; a constant, of which the branch has a copy, stands for itself."""
     return [*(inner for outer, inner in pairs if outer is value), *([value] if constant(value) is not None else [])]
 
 

@@ -3,26 +3,27 @@
 A kernel computes each result element by *pulling*: the equation of the root asks the equations of its producers for the
 elements it needs, each at the loop level where its indices are known (a row maximum inside a row-wise loop is computed once a
 row). An op joins the group of its users when pulling it there repeats no work. An op whose value is needed elsewhere, too,
-joins as a further result when it is computed at the very points the group stores. A product of matrices has a kernel without
-other reductions.
+joins as a further result when it is computed at the points that the group stores. The kernel of a matmul has no other
+reductions.
 
 A contraction reads most of its operands many times. Elementwise ops join it where it reads each element once, as it does the
 matrix of a product with a vector, and are computed there. So are conversions of a large operand to a wider type that it reads
-few times: that takes longer from memory than to convert it again. Others join as a prologue (`prologues` of the fusion), which
-the kernel stores first: its schedule may compute it while an operand is packed. What follows a reduction is no prologue: it
-ends the kernel that reduces. Cheap ops also precede an op that writes its own loops and copies that operand.
+a few times: loading the converted operand takes longer than converting again. Others join as a prologue (`prologues` of the
+fusion), which the kernel stores first: its schedule may compute it while an operand is packed. The epilogue of a reduction is
+no prologue: it ends the kernel that reduces. Cheap ops also join an op that writes its own loops and copies the operand that
+they compute.
 
 An op that writes its own loops (a convolution, a reduction over windows) can end in the elementwise ops that follow: they are
 computed where it writes. It joins their group if it is the only such op there, and nothing in the group is reduced.
 
-What is reduced along leading dims, and read again, would be computed for each row. If the columns that it is computed from stay
-in a cache, the group's loops over columns go outside (`order` of the fusion): all passes over them are one kernel.
+A value that is reduced along leading dims and read again would be recomputed for each row. If the columns from which it is
+computed fit a cache, the group's loops over columns are outermost (`order` of the fusion): all passes over them are one kernel.
 
 Index-only ops (broadcast, transpose, slice, ...) and scalar constants are first copied to each of their users: they cost no
 arithmetic and no memory, and a copy belongs to one group. A reshape that adds or drops dims of size 1 is one of them where it
 stands between two ops of a group; elsewhere it stays a view.
 
-`_fusion_planner.py` decides, with what is legal (`_fusion_legality.py`) and what pays (`_fusion_costs.py`).
+`_fusion_planner.py` decides, with the rules of legality (`_fusion_legality.py`) and costs (`_fusion_costs.py`).
 """
 
 from __future__ import annotations
@@ -63,10 +64,10 @@ def copy_movable_ops(block: Block) -> None:
 
 
 def _read_again(members: list[Operation], inputs: Container[SSAValue], groups: Groups) -> list[tuple[Operation, int]]:
-    """The operands (op, number) that are given once more: what a product reads is an argument that nothing else reads.
+    """The operands (op, number) that are passed twice: a matmul reads arguments that nothing else in the group reads.
 
-    A schedule tells what it packs by the buffer. So a product of a matrix with itself has two arguments, and one whose
-    operand the epilogue reads, too, as `a @ x + x`, another one for that.
+    A schedule identifies the operand that it packs by its buffer. So the product of a matrix with itself has two arguments,
+    and a matmul whose epilogue reads an operand, too, as `a @ x + x`, has another argument for that.
     """
     found: list[tuple[Operation, int]] = []
     for op in members:
@@ -80,7 +81,7 @@ def _read_again(members: list[Operation], inputs: Container[SSAValue], groups: G
 
 
 def _leaf(op: Operation, k: int, members: list[Operation]) -> tuple[Operation, int]:
-    """Where an operand comes into a group, through the ops that only move its elements."""
+    """Where an operand enters a group, through ops that only move its elements."""
     while isinstance(source := op.operands[k].owner, Operation) and source in members and len(source.operands) == 1:
         if not is_movable(source) or len(list(source.results[0].uses)) > 1:
             break
@@ -148,7 +149,7 @@ def fuse_block(block: Block, max_ops: int | None = None) -> None:
     try:
         Extents(block)
     except CompileError:
-        return  # what takes no `?` is refused where it is lowered
+        return  # ops that take no `?` are refused when they are lowered
     copy_movable_ops(block)
     with estimates():
         groups = Planner(block, max_ops).plan()

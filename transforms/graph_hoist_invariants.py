@@ -1,13 +1,14 @@
-"""Move what no iteration changes out of loops: it is computed once, before the loop, and given to the body.
+"""Hoist loop-invariant ops: they are computed once, before the loop, and passed to the body.
 
     %y = graph.for @step count 10 consts(%w) carry(%x) over()     @step(%i, %w, %x): %e = exp %w; mul %x, %e
     becomes
     %e = graph.exp %w
     %y = graph.for @step_1 count 10 consts(%e) carry(%x) over()   @step_1(%i, %e, %x): mul %x, %e
 
-An op moves if it has no effects and follows from consts of the loop alone. Nothing in a graph traps, so a loop that does not
-run loses time, no meaning. What is cheap moves only where something that is not needs it: otherwise reading its result in each
-iteration costs as much. Linear time; bodies first, so that what is invariant in several loops leaves all of them.
+An op moves if it has no effects and follows from consts of the loop alone. Nothing in a graph traps, so hoisting out of a loop
+that does not run costs time but changes no result. Cheap ops are hoisted only for ops that are not cheap: otherwise reading
+their results in each iteration costs as much. Linear time; bodies come first, so that ops invariant in several loops leave all
+of them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .graph_dce import dce_block
 
 @dataclass(frozen=True)
 class GraphHoistInvariantsPass(ModulePass):
-    """Compute before loops what their iterations do not change."""
+    """Compute loop-invariant ops before their loops."""
 
     name = "graph-hoist-invariants"
 
@@ -75,7 +76,7 @@ def _hoist(op: ForOp | WhileOp) -> None:
 
 
 def _invariant(body: FuncOp, arguments: Sequence[SSAValue]) -> list[Operation]:
-    """The ops of a body that follow from these arguments alone, and are needed for one that is not cheap."""
+    """The ops of a body that depend on these arguments alone, and that are not cheap or feed one that is not."""
     known: set[SSAValue] = set(arguments)
     found: list[Operation] = []
     for op in body.body.block.ops:

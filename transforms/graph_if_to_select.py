@@ -4,9 +4,9 @@
 
 All branches must be pure elementwise ops, views and constants: no effects, no loops, calls or further branches, nothing that
 reads at an index that is computed. (Nothing in a graph traps: integers divided by 0 give 0.) Together they may compute `limit`
-elements, each op weighed; a call of a branch takes about as long as 100 elements, and keeps what is around it from being one
-kernel. Linear time. In the pipeline after derivatives: a case of which one side is taken has the derivative of that side, where
-a select would let an infinite slope of the other one become NaN.
+elements, each op weighted; a call of a branch takes about as long as 100 elements, and prevents fusion across it. Linear time.
+In the pipeline after derivatives: a case has the derivative of the branch that is taken, where a select would turn an infinite
+slope of the other branch into NaN.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ._functions import called_functions, callees_first, clone_body, holds, repl
 from ._residuals import is_cheap
 
 SLOW = 8
-"""What an elementwise op that is not cheap, as a division or an exponential, weighs: an estimate for all targets."""
+"""Weight of an elementwise op that is not cheap (a division, an exponential), in cheap ops: an estimate for all targets."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GraphIfToSelectPass(ModulePass):
 
 
 def _cost(branch: FuncOp) -> float:
-    """The elements that a branch computes, weighed; infinite where it cannot be computed in vain."""
+    """The weighted number of elements that a branch computes; infinite where it cannot be computed speculatively."""
     total = 0.0
     for op in branch.body.block.ops:
         if isinstance(op, ReturnOp):

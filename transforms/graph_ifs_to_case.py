@@ -1,4 +1,4 @@
-"""Make one case of branches that compare one value with constants, one after the other.
+"""Merge a chain of branches that compare one value with constants into one case.
 
     if k == 3: a()                      case (k == 3 -> 0, k == 7 -> 1, else 2) [@a, @b, @c]
     elif k == 7: b()         becomes
@@ -113,7 +113,7 @@ def _test(op: CaseOp, outside: dict[SSAValue, SSAValue] | None) -> tuple[SSAValu
 
 
 def _only_case(function: FuncOp) -> CaseOp | None:
-    """The case of a function that has nothing else but its condition, and whose results it returns."""
+    """The case of a function that consists of a condition and a case, and returns the results of the case."""
     ops = list(function.body.block.ops)
     cases = [op for op in ops if isinstance(op, CaseOp)]
     others = [op for op in ops[:-1] if not isinstance(op, CaseOp)]

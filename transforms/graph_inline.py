@@ -1,4 +1,4 @@
-"""Replace calls by the bodies of their functions, and drop private functions that nothing names any more."""
+"""Replace calls by the bodies of their functions, and drop private functions that are no longer used."""
 
 from __future__ import annotations
 

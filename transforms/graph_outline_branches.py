@@ -1,13 +1,13 @@
-"""Make branches of what a select on a scalar condition chooses between: only one side is computed then.
+"""Turn the two sides of a select on a scalar condition into branches, of which only one is computed.
 
     %a = dot %x, %u                          %y = graph.case %p [@f_otherwise, @f_taken](%x, %u, %w)
     %b = dot %x, %w          becomes
     %y = select %p, %a, %b                   func.func private @f_taken(%x, %u, %w) { dot %x, %u } ...
 
-A side is what nothing but the select needs: ops without effects, up to values that something else needs, too. It is done where
-both sides together hold at least `least` ops that are not cheap, or one that writes its own loops or is a matrix product. A
-call of a branch takes about as long as 100 elements, and fusion ends there; `graph-if-to-select` is the way back for what is
-cheap. Conditions of more than one element stay: each element chooses. Linear time in the ops of the sides.
+A side consists of the ops without effects that only the select needs. The pass applies where both sides together have at least
+`least` ops that are not cheap, or one that writes its own loops or is a matmul. A
+call of a branch takes about as long as 100 elements, and fusion ends there; `graph-if-to-select` is the inverse for cheap
+branches. Conditions of more than one element stay: each element chooses. Linear time in the ops of the sides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .graph_dce import dce_block
 
 @dataclass(frozen=True)
 class GraphOutlineBranchesPass(ModulePass):
-    """Turn selects on scalar conditions into branches that are chosen when the program runs.
+    """Turn selects on scalar conditions into branches, one of which is chosen at run time.
 
     Attributes:
         least: how many ops that are not cheap both sides together have.
@@ -70,7 +70,7 @@ class GraphOutlineBranchesPass(ModulePass):
 
 
 def _scalar(flag: SSAValue) -> SSAValue | None:
-    """The one condition that a value holds."""
+    """The scalar condition from which a value is broadcast."""
     if not shape_of(flag):
         return flag
     owner = flag.owner

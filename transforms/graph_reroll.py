@@ -1,14 +1,14 @@
-"""Make one function of bodies that are repeated, as a Python loop over layers leaves them: it is compiled once and called.
+"""Outline repeated bodies, as a Python loop over layers leaves them, into one function, which is compiled once and called.
 
     %h1 = dot %x, %w1                        %h1 = graph.call @f_body(%x, %w1)
     %y1 = tanh %h1                           %h2 = graph.call @f_body(%h1, %w2)
     %h2 = dot %y1, %w2          becomes      func.func private @f_body(%x, %w) { tanh(dot %x, %w) }
     %y2 = tanh %h2
 
-What the layers have of their own, as weights, are arguments: nothing is stacked or copied, which a loop over them would need.
-Time to compile then depends on what is different. What a program loses is fusion and simplification across calls. So bodies
-become functions that have matrix products, convolutions or other ops that write their own loops, or that fuse with nothing
-around them, as the updates of parameters; and from `least` ops saved on. Linear time; before batching and derivatives, which
+Values that differ between layers, such as weights, are arguments: nothing is stacked or copied, as a loop over layers would
+need. Compile time then depends on the number of distinct bodies. The price is fusion and simplification across calls. So bodies
+become functions if they have matmuls, convolutions or other ops that write their own loops, or if they fuse with no op around
+them, as updates of parameters do; and if at least `least` ops are saved. Linear time; before batching and derivatives, which
 then also see each body once.
 """
 
@@ -60,7 +60,7 @@ class GraphRerollPass(ModulePass):
             merge_equal_functions(op)
         numbers = Numbers()
         while waiting:
-            function = waiting.pop(0)  # what is called stands before: gradients of a body are read as those of a call
+            function = waiting.pop(0)  # called functions come first: gradients of a body are read as those of a call
             while function.parent is not None:
                 found = self._found(function.body.block, numbers)
                 if found is None:
@@ -95,7 +95,7 @@ class GraphRerollPass(ModulePass):
 
 
 def _is_elementwise(function: FuncOp) -> bool:
-    """Whether a function, which is inlined later, computes updates of parameters as ops do that stand where it is called."""
+    """Whether a function that is inlined later computes updates of parameters, as ops at its call would."""
     ops = [op for block in function.body.blocks for op in block.ops]
     return all(isinstance(op, ElementwiseOp | BroadcastOp | ReturnOp) or op.name == "graph.const" for op in ops)
 
@@ -109,7 +109,7 @@ def _move_to_end(block: Block, ops: Sequence[Operation]) -> None:
 
 
 def _pays(repeated: Repeated, is_heavy: Callable[[Operation], bool]) -> bool:
-    """Whether bodies lose next to nothing as functions: they have a heavy op, or stand apart from all ops that may fuse."""
+    """Whether bodies lose almost no fusion as functions: they have a heavy op, or no neighbours with which they could fuse."""
     bodies = repeated.bodies
     if all(isinstance(op, CallOp) for op in bodies[0]):
         return False
@@ -117,14 +117,14 @@ def _pays(repeated: Repeated, is_heavy: Callable[[Operation], bool]) -> bool:
 
 
 def _reads_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
-    """Whether what bodies read from outside is in memory, or is one value for all of them."""
+    """Whether the values that bodies read from outside are in memory, or the same for all of them."""
     parameters, _ = _parameters(bodies)
     values = [{_operand(body, places[0]) for body in bodies} for places in parameters]
     return all(len(mine) == 1 or all(map(_is_in_memory, mine)) for mine in values)
 
 
 def _is_in_memory(value: SSAValue) -> bool:
-    """Whether a value is an argument, or what a function that is called returns, also once derivatives are expanded."""
+    """Whether a value is an argument, or the result of a function that stays a call once derivatives are expanded."""
     op = value.owner
     if isinstance(op, VjpOp) and isinstance(value, OpResult):
         function = called_function(op).body.block
@@ -137,7 +137,7 @@ def _is_in_memory(value: SSAValue) -> bool:
 
 
 def _writes_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
-    """Whether what is read of bodies from outside is returned, or read by functions that are called."""
+    """Whether the values of bodies that are used outside are returned, or read by called functions."""
     places = _results(bodies)
     uses = [use.operation for body in bodies for k, j in places for use in body[k].results[j].uses]
     members = {op for body in bodies for op in body}
@@ -145,7 +145,7 @@ def _writes_memory(bodies: Sequence[Sequence[Operation]]) -> bool:
 
 
 def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
-    """Whether a body reads what another one computes."""
+    """Whether a body reads values that another one computes."""
     owner = {op: k for k, body in enumerate(bodies) for op in body}
     return any(
         owner.get(operand.owner, k) != k  # pyright: ignore
@@ -179,7 +179,7 @@ def _is_private(function: FuncOp) -> bool:
 
 
 def _outline_of(function: FuncOp) -> tuple[object, ...]:
-    """What equal functions have in common, found at once."""
+    """The key of a function, equal for equal functions."""
     return function.function_type, tuple([op.name for op in function.body.block.ops])
 
 
@@ -240,12 +240,12 @@ def _clone(op: Operation, block: Block, values: dict[SSAValue, SSAValue]) -> Ope
 
 
 def _call(function: FuncOp, ops: Sequence[Operation], arguments: Sequence[SSAValue], results: Sequence[Place]) -> None:
-    """Put a call in the place of the ops of a body."""
+    """Replace the ops of a body by a call."""
     call = CallOp.make(function, arguments)
     call.location = ops[0].location
     block = ops[-1].parent
     assert block is not None
-    block.insert_op_before(call, ops[-1])  # what stands between its ops are consts
+    block.insert_op_before(call, ops[-1])  # only constants stand between its ops
     for (k, j), new in zip(results, call.results, strict=True):
         old = ops[k].results[j]
         new.name_hint = old.name_hint
@@ -261,8 +261,8 @@ def _operand(body: Sequence[Operation], place: Place) -> SSAValue:
 
 
 def _parameters(bodies: Sequence[Sequence[Operation]]) -> tuple[list[list[Place]], list[Operation]]:
-    """The operands that come from outside, those together that are one value in each body; and ops that make others of
-    constants, the same in all bodies."""
+    """The operands from outside, grouped if they are one value in each body; and the ops that compute others from constants,
+    the same in all bodies."""
     inside = {result for op in bodies[0] for result in op.results}
     groups: dict[tuple[SSAValue, ...], list[Place]] = {}
     constants: dict[Operation, None] = {}
@@ -279,7 +279,7 @@ def _parameters(bodies: Sequence[Sequence[Operation]]) -> tuple[list[list[Place]
 
 
 def _of_constants(values: Sequence[SSAValue]) -> list[Operation] | None:
-    """The ops that make a value, the same for all bodies, of constants, in their order."""
+    """The ops that compute a value from constants, the same for all bodies, in their order."""
     owner = values[0].owner
     if not isinstance(owner, GraphOp) or owner.facts.cost is not Cost.INDEX:
         return None
@@ -302,7 +302,7 @@ def _key(op: Operation) -> tuple[object, ...]:
 
 
 def _results(bodies: Sequence[Sequence[Operation]]) -> list[Place]:
-    """The values of a body that something outside of it reads, in one of the bodies."""
+    """The values of a body that are used outside of it, in at least one of the bodies."""
     found: dict[Place, None] = {}
     for body in bodies:
         members = set(body)

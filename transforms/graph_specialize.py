@@ -46,7 +46,7 @@ class Specializer:
     def __init__(self) -> None:
         self.done: dict[FuncOp, list[Attribute]] = {}
         self.sizes: dict[Dim | None, int] = {}
-        """Of dims that are as large as one of an argument."""
+        """Infers sizes of dims that equal a dim of an argument."""
 
     def function(self, function: FuncOp, types: Sequence[Attribute], user: Operation) -> None:
         """Bring a function to argument types, because of `user`."""
@@ -97,7 +97,7 @@ class Specializer:
         else:
             types = [r.type for r in op.results]
         for result, inferred in zip(op.results, types, strict=True):
-            if isinstance(inferred, TensorType) and is_dynamic(inferred):  # a size that those of other values give
+            if isinstance(inferred, TensorType) and is_dynamic(inferred):  # a size that sizes of other values determine
                 sizes = [self.sizes.get(classes.get((result, d)), n) for d, n in enumerate(inferred.get_shape())]
                 inferred = tensor(inferred.element_type, sizes)
             if is_dynamic(inferred) and not any(is_dynamic(t) for t in operands):
@@ -107,7 +107,7 @@ class Specializer:
             set_type(result, inferred)
 
     def _control(self, op: ControlOp) -> Sequence[Attribute]:
-        """Bring the functions of loops and branches to what they get; the types of the results."""
+        """Specialize the functions of loops and branches to the types of their operands; returns the types of the results."""
         functions = called_functions(op)
         if isinstance(op, ForOp):
             given = [INDEX, *(v.type for v in (*op.consts, *op.inits)), *(_element(v, 0) for v in op.stacks)]
@@ -125,7 +125,7 @@ class Specializer:
 
 
 def _classes(block: Block) -> dict[Dim, Dim]:
-    """For each `?` of a block what stands for all that are as large; none where sizes that are known differ."""
+    """For each `?` of a block the representative of all dims of equal size; None where known sizes conflict."""
     try:
         extents = Extents(block, whole=False)
     except CompileError:
@@ -161,7 +161,7 @@ def parse_shape(text: str | int) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True)
 class GraphSpecializePass(ModulePass):
-    """Give the arguments of a function known shapes, and all values that depend on them."""
+    """Give known shapes to the arguments of a function, and to all values that depend on them."""
 
     name = "graph-specialize"
     shapes: tuple[str | int, ...] = ()

@@ -1,4 +1,4 @@
-"""Turn linear maps around: graph.transposed becomes ops that accumulate cotangents from its results back to its arguments."""
+"""Transpose linear maps: graph.transposed becomes ops that accumulate cotangents from its results back to its arguments."""
 
 from __future__ import annotations
 

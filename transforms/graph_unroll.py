@@ -1,12 +1,12 @@
-"""Unroll counted loops: wholly where that leaves few ops, else several iterations at a time.
+"""Unroll counted loops: fully where that leaves few ops, else several iterations at a time.
 
     %y = graph.for @step count 3 consts() carry(%x) over(%xs)
     becomes, with `limit`,  three copies of @step, on the slices 0, 1 and 2 of %xs
-    and, with `factor=2`,   a loop of one iteration that takes two steps, and a step that is left
+    and, with `factor=2`,   a loop of one iteration that takes two steps, and one remaining step
 
 Iterations keep their order, and so do their effects. Unrolled iterations are fused and simplified together, and a constant
 iteration number folds what is computed from it; each costs as much compile time as the body. Use it for loops of a few short
-iterations, `factor` where an iteration is shorter than the call that it takes. Loops whose count only a run tells stay.
+iterations, `factor` where an iteration is shorter than the call that runs it. Loops of unknown count are not unrolled.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class GraphUnrollPass(ModulePass):
     """Unroll counted loops.
 
     Attributes:
-        limit: loops that become at most this many ops are unrolled wholly.
+        limit: loops that become at most this many ops are unrolled fully.
         factor: how many iterations of the others become one; 1 leaves them.
     """
 
@@ -70,7 +70,7 @@ def _steps(
     carried: Sequence[SSAValue],
     stacks: Sequence[SSAValue],
 ) -> tuple[list[SSAValue], list[SSAValue]]:
-    """Iterations of these numbers, which take the rows of stacks in turn: what they carry in the end, and results, stacked."""
+    """The iterations of these numbers, on the rows of stacks in turn; returns the final carried values and stacked results."""
     n, carried = len(op.inits), list(carried)
     order = range(len(numbers)) if op.reverse is None else range(len(numbers) - 1, -1, -1)
     rows: dict[int, list[SSAValue]] = {}
@@ -91,7 +91,7 @@ def _whole(
 
 
 def _by_factor(op: ForOp, factor: int) -> list[SSAValue]:
-    """A loop of which an iteration takes `factor` steps over the first ones, and the steps that are left."""
+    """A loop each of whose iterations takes `factor` steps, and the remaining steps."""
     assert op.static_count is not None
     count, n = op.static_count, len(op.inits)
     trips, done = count // factor, count // factor * factor
@@ -99,7 +99,7 @@ def _by_factor(op: ForOp, factor: int) -> list[SSAValue]:
     left = range(done, count)
     rest = [_rows(b, stack, done, count) for stack in op.stacks] if left else []
     carried, last = list(op.inits), list[SSAValue]()
-    if left and op.reverse is not None:  # the last come first
+    if left and op.reverse is not None:  # in reverse, the last steps come first
         values = _whole(b, op, left, carried, rest)
         carried, last = values[:n], values[n:]
     blocks = [b.reshape(_rows(b, x, 0, done), (trips, factor, *shape_of(x)[1:])) for x in op.stacks]

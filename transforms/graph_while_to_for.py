@@ -1,4 +1,4 @@
-"""Make a counted loop of a `while` whose number of iterations is known before it runs.
+"""Turn a `while` whose number of iterations is known before it runs into a counted loop.
 
     while i < n:             for k in range(max(0, n - i0)):
         x = f(i, x)   ->         x = f(i0 + k, x)
@@ -7,7 +7,7 @@
 The condition compares a carried integer scalar with a bound that the loop does not change, and the body adds a constant to the
 integer. Between constants any step and any of `lt`, `le`, `gt`, `ge`, `ne` will do, if the integer ends at the bound before it
 wraps; a bound that is computed needs a step of 1 towards it and `lt` or `gt`, since with others the loop may not end where the
-integer wraps. A loop of a number of iterations can be differentiated in reverse and unrolled; nothing is computed in addition.
+integer wraps. A counted loop can be differentiated in reverse mode and unrolled; no op is added.
 Linear time; in the pipeline before derivatives.
 """
 
@@ -64,7 +64,7 @@ class _Counter:
 
 
 def _counter(op: WhileOp) -> tuple[_Counter, int | SSAValue, SSAValue | None] | None:
-    """The counter of a loop and how often it runs: a number, or the bound that tells."""
+    """The counter of a loop and its number of iterations: a number, or the bound from which it is computed."""
     condition, body = called_functions(op)
     found = _comparison(condition, len(op.consts))
     if found is None:
@@ -82,7 +82,7 @@ def _counter(op: WhileOp) -> tuple[_Counter, int | SSAValue, SSAValue | None] | 
     if not isinstance(bound, BlockArgument) or (predicate, step) not in (("lt", 1), ("gt", -1)):
         return None
     dtype = numpy_dtype(element_of(limit))
-    if dtype.itemsize == 8 and (dtype.kind == "u" or first is None or int(first) * step < 0):  # the difference may wrap
+    if dtype.itemsize == 8 and (dtype.kind == "u" or first is None or int(first) * step < 0):  # the difference may wrap around
         return None
     return counter, limit, limit
 
@@ -107,7 +107,7 @@ def _comparison(condition: FuncOp, n_consts: int) -> tuple[int, str, SSAValue] |
 
 
 def _step(body: FuncOp, n_consts: int, number: int) -> int | None:
-    """What a body adds to a carried value."""
+    """The constant that a body adds to a carried value."""
     block = body.body.block
     assert block.last_op is not None
     before, op = block.args[n_consts + number], block.last_op.operands[number].owner

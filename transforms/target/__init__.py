@@ -1,1 +1,1 @@
-"""Passes on graphs that choose an algorithm for a machine: they ask the target and the cost models of `lowering`."""
+"""Passes on graphs that choose an algorithm for a machine: they use the target and the cost models of `lowering`."""

@@ -20,21 +20,21 @@ from ...dialects.types import shape_of
 from .._functions import replace_op
 
 GRAM_BANDS = 4
-"""Bands of a product of a matrix and its own transpose: 5/8 of the multiplications; more would each be another kernel."""
+"""Number of bands of such a product: 5/8 of the multiplications remain; each further band is another kernel."""
 
 GRAM_LEAST = 256
-"""Rows of such a product from which on its bands keep all registers busy."""
+"""Smallest number of rows of such a product whose bands keep all registers busy."""
 
 GRAM_LEAST_WORK = 1 << 26
-"""Multiplications of such a product from which on a quarter of them takes longer than compiling and launching the bands."""
+"""Smallest product, in multiplications, a quarter of which takes longer than compiling and launching the bands."""
 
 
 def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
-    """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products, and where a
-    size is known only to a call.
+    """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products and
+    symbolic sizes.
 
-    A band goes to the end of its last row's block, so that all bands are products; what they have above the diagonal is not
-    read, so the result is symmetric to the last bit.
+    A band extends to the end of its last row's block, so that all bands are matmuls; elements above the diagonal are not read,
+    so the result is symmetric to the last bit.
     """
     x, over = op.lhs, ints(op.lhs_contract)
     if op.rhs is not x or over != ints(op.rhs_contract) or ints(op.lhs_batch) or len(over) != 1 or len(shape_of(x)) != 2:

@@ -1,4 +1,4 @@
-"""Let products of bytes and of bf16 numbers go by words, four or two terms at a time, on targets that have the instructions.
+"""Compute dot products of bytes and of bf16 numbers on packed words, four or two terms at a time, where the target can.
 
     %a = graph.convert %x : tensor<64x256xi8> -> tensor<64x256xi32>        %0 = graph.pack_words %x_shifted dim 1
     %b = graph.convert %w : tensor<256x32xi8> -> tensor<256x32xi32>   ->   %1 = graph.pack_words %w dim 0
@@ -34,14 +34,14 @@ from ...lowering.analysis.nests import ops_in
 from ...lowering.target import target_of
 
 LEAST_WORK = 1 << 16
-"""Multiplications below which packing does not pay."""
+"""Smallest product, in multiplications, for which packing pays."""
 LEAST_SIDE = 8
-"""Rows and columns below which what is packed is not read often enough."""
+"""Fewest rows and columns for which packed operands are read often enough."""
 
 
 @dataclass(frozen=True)
 class Operands:
-    """What a product can be packed of.
+    """A product that can be computed on packed words.
 
     Attributes:
         kind: of the words.
@@ -58,7 +58,7 @@ class Operands:
 
 
 def find_operands(op: DotOp, target: Target) -> Operands | None:
-    """The arrays of bytes or bf16 numbers that a product is of, if words pay and the target has the instruction."""
+    """The arrays of bytes or bf16 numbers that a product multiplies, if packing pays and the target has the instruction."""
     x, y = (_converted(operand) for operand in op.operands)
     dims = [ints(op.lhs_contract), ints(op.rhs_contract)]
     shapes = [shape_of(op.lhs), shape_of(op.rhs)]
@@ -88,7 +88,7 @@ def _converted(value: SSAValue) -> SSAValue | None:
 
 
 def pack(op: DotOp, found: Operands) -> None:
-    """Replace a product by one of words."""
+    """Replace a product by one on packed words."""
     b: Any = GraphBuilder(InsertPoint.before(op), op.location)
     batches, contracted = [ints(op.lhs_batch), ints(op.rhs_batch)], [ints(op.lhs_contract)[0], ints(op.rhs_contract)[0]]
     parts = PARTS[KINDS[found.kind].left]
@@ -111,7 +111,7 @@ def pack(op: DotOp, found: Operands) -> None:
 
 
 def _filled(b: Any, x: SSAValue, dim: int, parts: int) -> SSAValue:
-    """An operand with zeros up to whole words."""
+    """An operand padded with zeros to whole words."""
     shape = shape_of(x)
     missing = -shape[dim] % parts
     if not missing:
@@ -121,7 +121,7 @@ def _filled(b: Any, x: SSAValue, dim: int, parts: int) -> SSAValue:
 
 
 def _sides(op: DotOp) -> tuple[int, int, int]:
-    """How many batch dims, free dims of the left and of the right operand the result has."""
+    """The numbers of batch dims and of free dims of the left and the right operand in the result."""
     n = len(ints(op.lhs_batch))
     left = len(shape_of(op.lhs)) - n - 1
     return n, left, len(op.result_shape()) - n - left
@@ -145,7 +145,7 @@ def _places(op: DotOp, batch: Any, found: Operands) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class GraphPackDotsPass(ModulePass):
-    """Products of bytes and bf16 numbers as those of words."""
+    """Compute dot products of bytes and bf16 numbers on packed words."""
 
     name = "graph-pack-dots"
 

@@ -3,7 +3,8 @@
 Between the elements of an image dilated by `b` there are zeros. The results `p = b * q + r` of one phase `r` meet elements of
 the image only at the filter elements `k = k0 + b * j` with `p + k - low` divisible by `b`, so that they are a convolution of
 the image itself by each `b`-th element of the filter (the polyphase decomposition: Vaidyanathan, Multirate Systems and Filter
-Banks, section 4.3). It multiplies by no zero: `b` times less work a dilated dim, and no NaN of an infinite filter and a hole.
+Banks, section 4.3). It multiplies by no zero: `b` times less work for each dilated dim, and no NaN from an infinite filter
+times a hole.
 
 The phases are computed beside each other and interleaved by one transpose; a single phase that has elements of the filter, as
 of 1x1 filters, by zeros between its results. The gradient of a convolution with strides is such a convolution, too.
@@ -29,7 +30,7 @@ from ...dialects.types import DYNAMIC, element_of, shape_of
 from ...lowering.analysis.nests import ops_in
 
 _MOVED = 6
-"""How many multiplications of vectors take as long as writing a vector of results and moving it between the others."""
+"""Cost of storing and interleaving a vector of results, in multiplications of vectors."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def phases(size: int, window: int, by: int, low: int, results: int) -> list[Phas
 
 
 def worthwhile(op: ConvOp) -> bool:
-    """Whether a convolution is of a known size, has phases, and these save more than moving their results costs."""
+    """Whether a convolution has static sizes and phases, and these save more than moving their results costs."""
     c = Convolution.of(op.properties)
     shapes = (*op.shape(0), *op.shape(1), *op.result_shape())
     dilated = [by for by in c.base_dilation if by > 1]
@@ -95,7 +96,7 @@ class _Split:
         self.phases = [phases(*row) if row[2] > 1 else [] for row in rows]
 
     def value(self) -> SSAValue:
-        """What the convolution computes."""
+        """The result of the convolution."""
         some = [chosen for chosen in self._each() if all(phase.taps for phase in chosen)]
         if not some:
             return self.b.full(0, self.op.results[0].type)

@@ -38,7 +38,8 @@ class KernelChoice:
         kernel: makes it, with the schedule that its author gave it.
         on: names of targets or of architectures that it is for; empty: all.
         when: `when(op, target)`, whether it may be used.
-        cost: `cost(op, target)`, about how many operations on vectors it takes; None: it is always used where it may be.
+        cost: `cost(op, target)`, the estimated number of vector operations; None: the kernel is used wherever its condition
+        holds.
     """
 
     name: str
@@ -49,7 +50,7 @@ class KernelChoice:
 
 
 _choices: dict[str, dict[str, KernelChoice]] = {}
-"""By the full name of an op, then by the name of the kernel."""
+"""The kernels by the full name of an op, then by the name of the kernel."""
 
 
 def add_choice(op: str, choice: KernelChoice, module: str) -> None:
@@ -59,7 +60,7 @@ def add_choice(op: str, choice: KernelChoice, module: str) -> None:
 
 
 def own_cost(op: GraphOp, target: Target) -> float:
-    """About how many operations on vectors the op's own loops take."""
+    """The estimated number of vector operations of the op's own loops."""
     bits = max(getattr(tensor_of(value).element_type, "bitwidth", 32) for value in (*op.operands, *op.results))
     return launch_work_of_op(op) / target.lanes(bits)
 

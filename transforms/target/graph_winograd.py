@@ -1,12 +1,12 @@
-"""Let 3x3 convolutions run by Winograd's algorithm, where that is faster. Option: `amplification`, of the bound of the error.
+"""Compute 3x3 convolutions by Winograd's algorithm where that is faster. Option: `amplification` of the error bound.
 
 Tiles of 2x2 or 4x4 results take 2.25 or 4 times fewer multiplications than the direct form, and some additions for each
 element that is read or written; an estimate of cycles decides. The loop form (`conv_winograd.py`) wants features innermost, so
 images are transposed where they are not: by ops of their own, which let elementwise ops after a convolution come first, and
-cancel between two convolutions. Filters stay as they are: each is read once, and what is made of it lies in the order of
-reading.
+cancel between two convolutions. Filters keep their layout: each is read once, and its transform is stored in the order
+of reading.
 
-Why not as primitives: the transforms would be kernels of their own, and what they make, more than twice the image and four
+Why not by primitive ops: the transforms would be kernels of their own, and their results, more than twice the image and four
 times the filters, would go through memory rather than stay in the caches.
 """
 
@@ -42,7 +42,7 @@ from ...lowering.strategies.winograd import find_blocks
 from ...lowering.target import target_of
 
 GAIN = 1.25
-"""By how much an algorithm must be estimated to be faster than the direct form."""
+"""Smallest estimated speedup over the direct form for which an algorithm is chosen."""
 
 # cycles, measured with 16 lanes: multiplications an element of a product, by how much of the peak it reaches; instructions and
 # waiting for memory a point of a vector of tiles or filters; moving an element to another order
@@ -55,7 +55,7 @@ FEATURES_LAST = (0, 3, 1, 2)
 
 
 def direct_cycles(op: ConvOp, target: Target) -> float:
-    """About how long the direct form takes."""
+    """The estimated cycles of the direct form."""
     c = Convolution.of(op.properties)
     batch, depth, *_ = pick(op.shape(0), c.x_dims)
     filters = op.shape(1)[c.w_dims[0]]
@@ -64,7 +64,7 @@ def direct_cycles(op: ConvOp, target: Target) -> float:
 
 
 def winograd_cycles(op: ConvOp, tile: int, target: Target) -> float:
-    """About how long tiles of `tile x tile` results take."""
+    """The estimated cycles with tiles of `tile x tile` results."""
     c = Convolution.of(op.properties)
     batch, depth, *_ = pick(op.shape(0), c.x_dims)
     filters = op.shape(1)[c.w_dims[0]]
@@ -152,7 +152,7 @@ def _in_order(op: BroadcastOp, perm: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _respread(b: GraphBuilder, op: BroadcastOp, perm: Sequence[int], like: SSAValue) -> SSAValue:
-    """What a transpose makes the result of a broadcast."""
+    """The broadcast whose result is the transpose of a broadcast."""
     dims = _in_order(op, perm)
     assert dims is not None
     sizes = tuple(n for n in op.shape() if n != 1)
@@ -169,7 +169,7 @@ def _replace(op: GraphOp, y: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class GraphWinogradPass(ModulePass):
-    """Choose tiles for the convolutions that do not say theirs, and bring those with tiles into the order they want.
+    """Choose tiles for the convolutions without a `tile`, and bring tiled convolutions into the layout that they need.
 
     Attributes:
         amplification: how much larger the bound of the error may be than the direct form's (`Transforms.amplification`);
