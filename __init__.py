@@ -268,7 +268,7 @@ _ALIASES |= {f"scipy.{part}": f".compat.jax.scipy.{part}" for part in _PARTS} | 
 
 
 def _import(module: str) -> Any:
-    """Import a part of the package, without collecting garbage meanwhile: nearly all stays, and it would cost a sixth more."""
+    """Import a part of the package with garbage collection off, which would take a sixth more time: nearly all objects stay."""
     from .runtime.gc_pause import collecting_later  # here: pytest imports this file without a package for tests below it
 
     with collecting_later(all_stays=True):
@@ -282,7 +282,7 @@ class _Alias(ModuleType):
         if name.startswith("__") and name not in ("__all__", "__array_api_version__", "__array_namespace_info__"):
             raise AttributeError(name)
         home = _import(_ALIASES[self.__name__.partition(".")[2]])
-        value = getattr(home, name)  # may import a part of it
+        value = getattr(home, name)  # which may import a part of it
         self.__dict__.update({key: value for key, value in vars(home).items() if not key.startswith("__")})
         self.__doc__ = home.__doc__
         return value
@@ -297,18 +297,18 @@ for _key in _ALIASES:
         globals()[_key] = sys.modules[f"{__name__}.{_key}"]
 
 
-# what is public under another name than where it is defined
+# public names that differ from those of their definitions
 _RENAMED = {"target": ("get", ".codegen.targets")}
 
 __all__ += [*_RENAMED]
 
 
 def load(path: str | os.PathLike[str], like: Any = None) -> Any:
-    """Read what a file holds: arrays that `save` wrote, or the functions of a shared object that `lamina-compile` wrote.
+    """Read a file: arrays that `save` wrote, or the functions of a shared object that `lamina-compile` wrote.
 
     Args:
-        path: of the file; one whose name ends in `.so` is a shared object. It is loaded without the compiler.
-        like: of arrays, a tree with the structure, shapes and dtypes that are expected.
+        path: the path of the file; a name that ends in `.so` is a shared object. It is loaded without the compiler.
+        like: for arrays, a tree with the expected structure, shapes and dtypes.
 
     Returns:
         A tree of arrays as `like`, a dict of arrays by name, or a `runtime.shared_object.SharedObject`:
@@ -316,7 +316,7 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
 
     Raises:
         OSError: the file cannot be read.
-        FileError: the arrays are damaged, or not what `like` says.
+        FileError: the arrays are damaged, or differ from `like`.
         ObjectError: the shared object is damaged, not ours, or for another machine.
     """
     if os.fspath(path).endswith(".so"):

@@ -1,7 +1,7 @@
-"""The face of the compiler: what libraries of functions are written with, ours (`library/`, `compat/`, `train/`) and others'.
+"""The interface of the compiler for libraries of functions, ours (`library/`, `compat/`, `train/`) and others'.
 
-Libraries import this module and each other, nothing else of the package; a test in `tests/meta` keeps it so. What registers
-ops, rules, kernels, passes and targets is in `lamina.extend` (docs/extending.md).
+Libraries import this module and each other, nothing else of the package; a test in `tests/meta` enforces it. The functions
+that register ops, rules, kernels, passes and targets are in `lamina.extend` (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from .frontend.trace.wrapped import WrappedArray as WrappedArray, wrapped_class 
 from .frontend.trace.array_functions import arrays as arrays
 from .frontend.trace.locations import located as located
 
-# Functions of arrays: decorators that make one of traced values callable on arrays too.
+# Functions of arrays: decorators that make a function of traced values callable on arrays, too.
 from .frontend.run.eager import (
     EagerTrace as EagerTrace,
     api as array_function,
@@ -131,7 +131,7 @@ from .runtime.scalar_types import scalar_type as scalar_type
 from .runtime.scalars import is_a as is_a
 from .runtime.array import as_array as as_array
 
-# Sizes that only a call knows.
+# Symbolic sizes.
 from .dialects.sizes.polynomial import (
     Size as Size,
     ceil_quotient as ceil_quotient,
@@ -161,7 +161,7 @@ from .frontend.trace.pytree import (
     upto as tree_upto,
 )
 
-# What meanings of ops in NumPy share with formulas over them.
+# Helpers shared by NumPy meanings of ops and formulas over them.
 from .dialects.graph.convolution import dilated as dilated_size, windows as conv_windows
 from .dialects.graph.factor import permuted as permuted_rows, permuted_back as permuted_back
 from .dialects.graph.fft import roots_of_unity as roots_of_unity
@@ -176,7 +176,7 @@ from .errors import (
     TracingError as TracingError,
 )
 
-# Functions of functions, control flow, programs: loaded when they are first used.
+# Transformations, control flow, programs: loaded on first use.
 if TYPE_CHECKING:
     from .frontend.run.looped import looped as looped
     from .frontend.run.retrace import each_call as each_call

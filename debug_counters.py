@@ -1,7 +1,7 @@
-"""Counting what passes do, and stopping them: statistics of a pass, and which applications of a rule take place.
+"""Counters for debugging passes: statistics of a pass, and windows that select which applications of a rule take place.
 
 A rule is anything that rewrites and has a name: a rule of the graph ops, a strategy, a step. Code that applies one asks
-`allows` first, and calls `count` for what is worth a line in `lamina-opt --mlir-pass-statistics`. Without settings both cost an
+`allows` first, and calls `count` for the events that `lamina-opt --mlir-pass-statistics` reports. Without settings both cost an
 attribute lookup.
 """
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 @dataclass
 class _State:
     counts: dict[str, int] | None = None
-    """What was counted since `start_counting`; None: nobody asks."""
+    """The counts since `start_counting`; None while counting is off."""
     windows: dict[str, tuple[int, int | None]] = field(default_factory=dict)
-    """Of rules: how many applications are skipped, and how many take place after them (None: all)."""
+    """The window of each rule: how many applications are skipped, and how many then take place (None: all)."""
     only: Collection[str] | None = None
     without: Collection[str] = ()
     applied: dict[str, int] = field(default_factory=dict)
@@ -34,18 +34,18 @@ def count(name: str, number: int = 1) -> None:
 
 
 def start_counting() -> None:
-    """Forget what was counted and count from here on."""
+    """Reset the counts and start counting."""
     _state.counts = {}
 
 
 def counted() -> dict[str, int]:
-    """What was counted since `start_counting`, which ends."""
+    """Stop counting; the counts since `start_counting`."""
     counts, _state.counts = _state.counts or {}, None
     return counts
 
 
 def allows(rule: str) -> bool:
-    """Whether the next application of a rule takes place; each call is one that would."""
+    """Whether the next application of a rule takes place; each call counts as one application."""
     if not _state.is_set:
         return True
     if rule in _state.without or (_state.only is not None and rule not in _state.only):
@@ -61,12 +61,12 @@ def limit(
     only: Collection[str] | None = None,
     without: Collection[str] = (),
 ) -> None:
-    """Say which applications of rules take place from here on; called with nothing, all of them.
+    """Set which applications of rules take place from here on; without arguments, all of them.
 
     Args:
-        windows: of rules by name, how many applications to skip, and how many follow that take place (None: all).
-        only: no rules but these are applied.
-        without: rules that are not applied.
+        windows: for rules by name, how many applications to skip, and how many then take place (None: all).
+        only: the only rules that are applied.
+        without: the rules that are not applied.
     """
     _state.windows, _state.only, _state.without = dict(windows or {}), only, without
     _state.applied = {}

@@ -37,9 +37,9 @@ class Diagnostic:
     Args:
         severity: `error`, `warning`, `note` or `remark`.
         message: the rule and the facts, lower case, no period.
-        location: where; None if it is about no text.
-        notes: what else there is to see, at other places.
-        remedy: what to do about it.
+        location: the source location; None if the message is about no text.
+        notes: further messages, at other locations.
+        remedy: how to mend it.
     """
 
     severity: str
@@ -49,15 +49,15 @@ class Diagnostic:
     remedy: str | None = None
 
     def at(self, place: Place | None) -> Diagnostic:
-        """The same, placed there unless it has a place of its own."""
+        """The same diagnostic, at a location unless it has its own."""
         return self if self.location is not None else replace(self, location=place)
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
-    """The text of a diagnostic: place, severity, message, source line with a caret, notes, remedy.
+    """The text of a diagnostic: location, severity, message, source line with a caret, notes, remedy.
 
     Args:
-        sources: texts by file name, for what is not a readable file (standard input).
+        sources: texts by file name, for sources that are no readable files (standard input).
     """
     place = diagnostic.location
     head = f"{place}: " if place is not None else ""
@@ -69,7 +69,7 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> 
 
 
 def _excerpt(place: Place | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
-    """The line at a place and a caret under the column; a long line is cut around it."""
+    """The line at a location and a caret under the column; a long line is cut around it."""
     if place is None:
         return []
     lines = sources[place.file].split("\n") if place.file in sources else _file_lines(place.file)
@@ -109,7 +109,7 @@ def place_of(location: Any) -> Place | None:
 
 
 def place_of_op(op: Any) -> Place | None:
-    """The place of an op; of one that passes made without a location that of the op around it."""
+    """The location of an op; an op that a pass made without a location has that of the op around it."""
     while op is not None:
         if (place := place_of(getattr(op, "location", None))) is not None:
             return place
@@ -119,7 +119,7 @@ def place_of_op(op: Any) -> Place | None:
 
 
 def from_exception(error: BaseException) -> Diagnostic:
-    """What to tell the user about an exception: parse and verify errors, our errors, and anything else as a fault of ours.
+    """The diagnostic of an exception: parse and verify errors, our errors, and anything else as an internal error.
 
     Errors may carry `location` or `op` (where), `notes` (pairs of message and location, or diagnostics) and `remedy`.
     """

@@ -1,4 +1,4 @@
-"""User-facing errors. Every message says the rule, the facts, the place and, where there is one, the remedy."""
+"""User-facing errors. Every message says the rule, the facts, the location and, where there is one, the remedy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class LaminaError(Exception):
     """Base of every error a user can cause; the command line prints it without a traceback.
 
     Attributes:
-        location: a location of IR that the error is about.
-        op: an op that it is about, whose location is taken where there is no other.
-        place: a place in Python source, (file, line, column), if the message begins with it.
+        location: the location in IR of the error.
+        op: the op at fault, whose location is used where there is no other.
+        place: the location in Python source, (file, line, column), if the message begins with it.
     """
 
     location: LocationAttr | None = None
@@ -28,7 +28,7 @@ class LaminaError(Exception):
 
 
 class CompileError(LaminaError):
-    """A lowering cannot proceed, said at the op that stops it."""
+    """A lowering cannot proceed; the error names the op that stops it."""
 
 
 class ShapeError(LaminaError, ValueError):
@@ -54,15 +54,15 @@ class TracingError(LaminaError, TypeError):
 
 
 class SizeError(TracingError):
-    """Python needs the number of a size that only a call knows (`int(x.shape[0])`, `if n > 3` without bounds)."""
+    """Python needs the value of a symbolic size (`int(x.shape[0])`, `if n > 3` without bounds)."""
 
 
 class LeastSizeError(SizeError):
-    """An index needs a size that only a call knows to be large enough; `jit(dynamic=)` then asks that of each call.
+    """An index needs a symbolic size to be large enough; `jit(dynamic=)` then checks that in each call.
 
     Attributes:
         name: the symbol.
-        least: what it must be at least.
+        least: the smallest value that suffices.
     """
 
     def __init__(self, message: str, name: str, least: int):
@@ -71,11 +71,11 @@ class LeastSizeError(SizeError):
 
 
 class FixedSizeError(SizeError):
-    """An op has code for known sizes alone, as `eigh`: `jit(dynamic=)` then compiles for each size by itself, and warns."""
+    """An op, such as `eigh`, has code for known sizes alone: `jit(dynamic=)` then compiles for each size, and warns."""
 
 
 class DifferentiationError(LaminaError):
-    """A derivative was asked of something that has none, with the reason stated by the op."""
+    """A derivative was requested of an op that has none; the message has the op's reason."""
 
 
 class CheckError(LaminaError, RuntimeError):
@@ -83,11 +83,11 @@ class CheckError(LaminaError, RuntimeError):
 
 
 class KernelError(LaminaError):
-    """A kernel's Python source has what kernels do not have, or is wrong; says the line and the supported spelling."""
+    """A kernel's Python source is wrong or unsupported; the message has the line and the supported spelling."""
 
 
 class ScheduleError(LaminaError):
-    """A schedule step is refused: it would change what the kernel computes, it does not fit, or that cannot be decided.
+    """A schedule step is refused: it would change the kernel's results, it does not apply, or its legality cannot be decided.
 
     Attributes:
         witness: the two conflicting iterations when there are any (`lowering.analysis.dependence.Conflict`), else None.
@@ -99,21 +99,21 @@ class ScheduleError(LaminaError):
 
 
 class ExtensionError(LaminaError):
-    """What is to be registered lacks something that the compiler asks of its kind, or its name is taken."""
+    """An object to register lacks something that the compiler requires of its kind, or its name is taken."""
 
 
 class DeviceError(LaminaError):
-    """Arrays or programs that a device cannot take, or no device of that name."""
+    """A device cannot take arrays or programs, or does not exist."""
 
 
 class InternalError(Exception):
-    """A fault of the compiler itself: please report it with the IR it names."""
+    """A fault of the compiler itself: please report it with the IR that the message names."""
 
     location: LocationAttr | None = None
 
 
 def placed(error: Exception, op: object) -> Exception:
-    """The same error, about an op unless it says itself which op or place it is about."""
+    """The same error, about an op unless it already has an op or a location."""
     if getattr(error, "location", None) is None and getattr(error, "op", None) is None:
         error.op = op  # pyright: ignore[reportAttributeAccessIssue]
     return error
@@ -121,7 +121,7 @@ def placed(error: Exception, op: object) -> Exception:
 
 @contextmanager
 def about(op: object) -> Iterator[None]:
-    """Errors that leave the block are about an op, unless they are about another one."""
+    """Attach an op to errors that leave the block, unless they have another one."""
     try:
         yield
     except Exception as error:
@@ -130,15 +130,15 @@ def about(op: object) -> Iterator[None]:
 
 
 def is_interruption(error: BaseException, timeouts: bool = True) -> bool:
-    """Whether an exception stops what the process does, where another one says that what it did was wrong.
+    """Whether an exception interrupts the process (by a signal, a time limit, exhausted memory) and is no error.
 
-    Whoever has another way where something fails asks this first, since the other way would take as long, or as much memory,
-    and a time limit is raised once: exceptions that are no `Exception`, as KeyboardInterrupt, exhausted memory, and whatever a
-    handler of a signal raises, of any class.
+    Code with a fallback for failures asks this first, since the fallback would take as long or as much memory, and a time limit
+    is raised only once. Interruptions are exceptions that are no `Exception`, such as KeyboardInterrupt, MemoryError, and any
+    exception that a signal handler raises.
 
     Args:
-        error: what was caught.
-        timeouts: whether every TimeoutError is one: not where it may be what the user's program raises itself.
+        error: the caught exception.
+        timeouts: whether every TimeoutError is one; False where the user's program may raise it.
 
     >>> is_interruption(MemoryError()), is_interruption(KeyboardInterrupt()), is_interruption(ValueError())
     (True, True, False)

@@ -1,8 +1,8 @@
-"""Extensions: what other packages register with the compiler, and the entry points by which installed ones are found.
+"""Extensions: registrations by other packages, and the entry points by which installed ones are found.
 
-Each part of the compiler keeps what is registered with it and tells `add` of it, so that keys of the object cache cover it. An
-installed package names modules under the entry point group `lamina.extensions`; they are imported, once, when the compiler is
-first asked what there is. `LAMINA_EXTENSIONS=off` leaves them alone.
+Each part of the compiler keeps its own registrations and reports them by `add`, so that keys of the object cache cover them. An
+installed package names modules under the entry point group `lamina.extensions`; they are imported once, at the first look-up of
+a registration. `LAMINA_EXTENSIONS=off` leaves them alone.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ GROUP = "lamina.extensions"
 
 @dataclass(frozen=True)
 class Extension:
-    """One thing that is registered.
+    """One registration.
 
     Attributes:
-        kind: what it is: op, rule, pass, primitive, strategy, kernel, target, device.
-        name: the name it has among those of its kind.
+        kind: op, rule, pass, primitive, strategy, kernel, target or device.
+        name: its name, unique within its kind.
         module: the Python module that defines it.
     """
 
@@ -57,12 +57,12 @@ def add(kind: str, name: str, module: str) -> None:
 
 
 def remove(kind: str, name: str) -> None:
-    """Forget what `add` noted."""
+    """Remove a registration that `add` noted."""
     _added.pop((kind, name), None)
 
 
 def extensions() -> tuple[Extension, ...]:
-    """Everything that is registered, that of installed packages too, in the order of registration."""
+    """All registrations, including those of installed packages, in order."""
     load()
     return tuple(_added.values())
 
@@ -70,7 +70,7 @@ def extensions() -> tuple[Extension, ...]:
 def load() -> None:
     """Import the modules that installed packages name, unless this has been done.
 
-    One that cannot be imported is left out with a `RuntimeWarning`: a broken extension does not take the compiler away.
+    A module that cannot be imported is skipped with a `RuntimeWarning`: a broken extension does not disable the compiler.
     """
     global _loading
     if _loading:
@@ -78,10 +78,10 @@ def load() -> None:
     with _lock:
         if _loading:
             return
-        _loading = True  # modules that ask the compiler while they are imported find what there is so far
+        _loading = True  # a module that looks up registrations during its import finds those made so far
         if os.environ.get("LAMINA_EXTENSIONS", "") == "off" or not any(_mentions_group(folder) for folder in sys.path):
             return
-        from importlib.metadata import entry_points  # takes 40 ms, which most first calls do not need
+        from importlib.metadata import entry_points  # imported here: it takes 40 ms, which most first calls do not need
 
         for point in entry_points(group=GROUP):
             try:

@@ -1,7 +1,7 @@
 """Nested pipelines: passes that run on each op of a name, as `builtin.module(func.func(cse,canonicalize),loop-auto)` says.
 
 Passes here are passes over modules. One that is anchored at another op runs on a module that holds that op alone, so that it
-neither sees nor changes what stands beside it; what it adds, as kernels, is put behind the op, under names that are free.
+neither sees nor changes its siblings; ops that it adds, such as kernels, are inserted after the op, under free names.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Nest:
 
 
 class Observer(Protocol):
-    """Told of every pass that runs. `verify` says whether an op is verified after each pass on it."""
+    """Observes every pass that runs. `verify` decides whether an op is verified after each pass on it."""
 
     verify: bool
 
@@ -60,20 +60,20 @@ class Observer(Protocol):
         """A pass is about to run on an op."""
 
     def after(self, one: ModulePass, op: Operation, seconds: float) -> None:
-        """A pass has run, and what it left verifies."""
+        """A pass has run, and its result verifies."""
 
     def failed(self, one: ModulePass, op: Operation, error: BaseException) -> None:
-        """A pass raised an error, which goes on from here, or left invalid IR."""
+        """A pass raised an error, which propagates from here, or left invalid IR."""
 
 
 class Quiet(Observer):
-    """Does nothing, and has ops verified."""
+    """Observes nothing, and lets ops be verified."""
 
     verify = True
 
 
 def text_of(element: ModulePass | Nest, *, defaults: bool = False) -> str:
-    """An element as it is written in a pipeline, with the options that are not the default, or all of them."""
+    """The text of an element in a pipeline, with all options or only those that are not the default."""
     if isinstance(element, Nest):
         return str(element)
     options = element.spec(include_default=defaults).parameters
@@ -147,7 +147,7 @@ def run_elements(elements: Sequence[ModulePass | Nest], op: Operation, ctx: Cont
 
 
 def run_observed(one: ModulePass, op: Operation, ctx: Context, observer: Observer) -> Operation | None:
-    """Run one pass on an op, telling the observer; the op, or what took its place, if anything did."""
+    """Run one pass on an op and notify the observer; returns the op or its replacement, if there is one."""
     if not debug_counters.allows("pass-execution"):
         return op
     observer.before(one, op)
@@ -169,16 +169,16 @@ def run_observed(one: ModulePass, op: Operation, ctx: Context, observer: Observe
 
 
 def _anchored(anchor: str, op: Operation) -> list[Operation]:
-    """The ops right inside an op that an anchor names."""
+    """The ops directly inside an op that an anchor names."""
     inside = (inner for region in op.regions for block in region.blocks for inner in block.ops)
     return [inner for inner in inside if inner.name == anchor or (anchor == ANY and inner.has_trait(IsolatedFromAbove))]
 
 
-# Running on a part of a module
+# Running on part of a module
 
 
 def _run_isolated(one: ModulePass, op: Operation, ctx: Context) -> Operation | None:
-    """Run a pass on a module that holds an op alone; the op, or what took its place: an op of its symbol or kind, or none."""
+    """Run a pass on a module that holds an op alone; the op or its replacement: an op of its symbol or kind, or None."""
     block, following, name, symbol = op.parent, op.next_op, op.name, _symbol(op)
     assert block is not None
     around: Operation | None = op
@@ -207,7 +207,7 @@ def _run_isolated(one: ModulePass, op: Operation, ctx: Context) -> Operation | N
 
 
 def _keep_names_apart(holder: ModuleOp, around: Operation, op: Operation) -> None:
-    """Give ops that a pass added names that no op beside the original one has."""
+    """Rename ops that a pass added so that no sibling of the original op has their names."""
     taken = {name for each in _symbols(around) if (name := _symbol(each)) is not None}
     own = {name for each in holder.body.block.ops if (name := _symbol(each)) is not None}
     renamed: dict[str, str] = {}

@@ -19,7 +19,7 @@ _OPENING = {"{": "}", "[": "]", "(": ")"}
 
 
 class PipelineTextError(LaminaError):
-    """A pipeline whose text is malformed, with the column where."""
+    """The text of a pipeline is malformed; has the column."""
 
     def __init__(self, message: str, text: str, at: int) -> None:
         near = text[max(0, at - 30) : at + 30].replace("\n", " ")
@@ -60,7 +60,7 @@ def parse(text: str) -> list[Element]:
 
 
 def parse_options(text: str) -> Options:
-    """Options by name, from `a=1 b=x,y c`: what stands in the braces behind a pass, or behind `-pass=`.
+    """Options by name, from `a=1 b=x,y c`: the text in braces after a pass, or after `-pass=`.
 
     Raises:
         PipelineTextError: the text is malformed.
@@ -115,7 +115,7 @@ class _Reader:
             end = self.closing(self.at)
             options = dict(self.options(self.at + 1, end))
             self.at = end + 1
-        elif following == "[" and name == "mlir-opt":  # xDSL's: passes that the process mlir-opt runs
+        elif following == "[" and name == "mlir-opt":  # xDSL's syntax for passes that the process mlir-opt runs
             end = self.closing(self.at)
             passes = self.text[self.at + 1 : end]
             flags: tuple[Value, ...] = (
@@ -149,7 +149,7 @@ class _Reader:
         raise AssertionError
 
     def quoted(self, start: int) -> int:
-        """The position behind a quoted text."""
+        """The position after a quoted text."""
         end = re.compile(rf"{self.text[start]}(?:\\.|(?!\\|{self.text[start]}).)*{self.text[start]}", re.DOTALL).match(
             self.text, start
         )
@@ -204,7 +204,7 @@ class _Reader:
 
 
 def _value(text: str) -> Value:
-    """A value as Python has it: quotes and braces are taken off, true, false and numbers converted."""
+    """The Python value of an option: quotes and braces are removed, true, false and numbers converted."""
     if text[:1] in ('"', "'"):
         return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text[1:-1])
     if text[:1] == "{" and text[-1:] == "}":

@@ -120,7 +120,7 @@ def registered_passes() -> Mapping[str, type[ModulePass]]:
 
 
 def infos() -> Mapping[str, PassInfo]:
-    """Every pass but xDSL's by name: those of this package, then those that are registered."""
+    """Every pass but xDSL's by name: those of this package, then registered ones."""
     others = {
         name: PassInfo(name, cls.__module__, (cls.__doc__ or "").partition("\n")[0])
         for name, cls in registered_passes().items()
@@ -143,7 +143,7 @@ def find_pass(name: str) -> type[ModulePass]:
     """The class of a pass.
 
     Raises:
-        UnknownPassError: there is none of that name.
+        UnknownPassError: no pass has that name.
     """
     module = _files().get(name)
     if module is not None:
@@ -283,7 +283,7 @@ def _is_ours(one: ModulePass) -> bool:
 
 
 def check(module: Operation, what: str) -> None:
-    """Verify a module, or an op in one, that the compiler made: an error is ours."""
+    """Verify a module, or an op in one, that the compiler made: an error is a fault of the compiler."""
     from .dialects.dominance import errors_in
 
     for invalid in errors_in(module):
@@ -293,7 +293,7 @@ def check(module: Operation, what: str) -> None:
 
 
 def fill_locations(module: ModuleOp) -> None:
-    """Give ops that a foreign pass made without a location the one of their user, else of the op around them."""
+    """Give ops that a foreign pass made without a location the location of their user, else of the op around them."""
     for op in module.walk():
         if op.location is UNKNOWN_LOC or op.location == UNKNOWN_LOC:
             for near in _neighbours(op):

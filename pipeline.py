@@ -2,8 +2,8 @@
 
     graph -> optimized -> loop -> scheduled -> program -> llvmir -> asm | object
 
-`jit` runs exactly these steps; `lamina-opt --compile-to=<phase>` stops after one. A module remembers the last phase it reached
-in its attribute `lamina.phase`, so that printed IR can be fed back in and continued; text without it is placed by its ops.
+`jit` runs exactly these steps; `lamina-opt --compile-to=<phase>` stops after one. The attribute `lamina.phase` of a module has
+the last phase it reached, so that compilation of printed IR can be resumed; without it the ops of the module decide.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Step:
     why: str
     options: tuple[tuple[str, Any], ...] = ()
     registered: ModulePass | None = None
-    """The pass itself, if it is of another package."""
+    """The pass itself, if another package registered it."""
 
     @property
     def name(self) -> str:
@@ -114,12 +114,12 @@ _added: dict[str, tuple[ModulePass, str]] = {}
 
 
 def register_step(one: ModulePass, *, after: str) -> None:
-    """Make a registered pass a step of the pipeline, for everything that is compiled from now on.
+    """Make a registered pass a step of the pipeline, for all later compilations.
 
     Args:
         one: the pass with its options, of a class that `register_pass` knows.
-        after: the name of the step that it follows, where that stands for the last time: `graph-simplify`, `graph-fuse`,
-            `loop-auto`, or another registered one. What the pass leaves is at the phase of that step.
+        after: the name of the step whose last occurrence it follows: `graph-simplify`, `graph-fuse`,
+            `loop-auto`, or another registered one. The module stays at the phase of that step.
 
     Raises:
         ExtensionError: the pass is not registered, or there is no such step.
@@ -140,7 +140,7 @@ def register_step(one: ModulePass, *, after: str) -> None:
 
 
 def steps() -> tuple[Step, ...]:
-    """All steps in order, those of other packages too."""
+    """All steps in order, including those of other packages."""
     extensions.load()
     found = list(STEPS)
     for one, after in _added.values():
@@ -162,7 +162,7 @@ def load_pass(module: str) -> ModulePass:
 
 
 def phase_of(module: ModuleOp) -> str:
-    """The last phase a module has reached: as it says itself, else by the ops it holds."""
+    """The last phase that a module has reached: by its attribute, else by its ops."""
     from xdsl.dialects.builtin import StringAttr
 
     from .dialects.program import FuncOp
@@ -181,7 +181,7 @@ def phase_of(module: ModuleOp) -> str:
 
 
 def is_before(module: ModuleOp, phase: str) -> bool:
-    """Whether a module has still to reach a phase."""
+    """Whether a module has not reached a phase yet."""
     return PHASES.index(phase_of(module)) < PHASES.index(phase)
 
 
@@ -196,7 +196,7 @@ def _is_graph(op: Operation) -> bool:
 
 
 def steps_to(module: ModuleOp, phase: str) -> Iterator[Step]:
-    """The steps that still lead a module to a phase of its IR (up to `program`)."""
+    """The remaining steps from a module to a phase of its IR (up to `program`)."""
     reached, goal = PHASES.index(phase_of(module)), PHASES.index(phase)
     if goal < reached:
         raise CompileError(f"the module is past phase {phase}: it has reached {PHASES[reached]}")
@@ -216,8 +216,8 @@ def run_to(
     """Bring a module to a phase, in place, for the target that it names. `each(step, module)` is called after every step,
     `before(step, module)` before it.
 
-    With `tuned`, kernels get the schedules that were found for them before the default schedule sees the others. `scheduled` is
-    told of each kernel once it is scheduled, before the next one is.
+    With `tuned`, kernels get the schedules that `tune` found for them, and the default schedule gets the others. `scheduled` is
+    called with each kernel once it is scheduled, before the next one is.
     """
     from xdsl.dialects.builtin import IntegerAttr, StringAttr
 
@@ -256,14 +256,14 @@ def compile_to(
     tuned: bool = False,
     debug_info: bool = False,
 ) -> str | bytes:
-    """What a module is at a phase: text, or the bytes of an object. The module itself is brought as far as its IR goes.
+    """The text of a module at a phase, or the bytes of an object. The module itself is lowered up to `program` at most.
 
     Args:
         module: a module at `phase` or before it.
         phase: one of `PHASES`.
-        target: what the module is for from here on; if not given, what it names itself, else the host.
-        tuned: whether kernels get the schedules that `tune` found for them, as they do where they are run.
-        debug_info: whether instructions say which source lines they come from, for debuggers and profilers.
+        target: the target from here on; by default the one that the module names, else the host.
+        tuned: whether kernels get the schedules that `tune` found for them, as in `build`.
+        debug_info: whether instructions carry source lines, for debuggers and profilers.
 
     Raises:
         CompileError: an op cannot be lowered, or the module is past the phase.
@@ -300,9 +300,9 @@ def build(
     Args:
         module: graph IR or a later phase; if `consume`, it is brought to `program` unless the cache has the result.
         entry: the public function to call.
-        names: what messages call the arguments; by default as the text calls them.
-        target: if not given, what the module names itself, else the host.
-        consume: whether the module may be changed; otherwise a copy is, which a result from the cache does not need.
+        names: the names of the arguments in messages; by default those of the text.
+        target: by default the one that the module names, else the host.
+        consume: whether the module may be changed; otherwise a copy is, unless the cache has the result.
 
     Raises:
         CompileError: an op cannot be lowered, there is no such function, or this machine cannot run code for the target.
@@ -328,14 +328,14 @@ def build(
 
 
 def _has_many_ops(module: ModuleOp) -> bool:
-    """Whether it may pay to look for repeated bodies before the key is made of all of them."""
+    """Whether it may pay to look for repeated bodies before the key is computed from all of them."""
     return any(sum(1 for _ in block.ops) >= 256 for op in module.body.block.ops for r in op.regions for block in r.blocks)
 
 
 def _roll(module: ModuleOp) -> None:
-    """Take the steps up to the one that makes functions of repeated bodies: what follows, also the key, sees each once.
+    """Run the steps up to the one that outlines repeated bodies, so that later steps and the key see each body once.
 
-    They are taken again in their turn, so a step of another package among them, which may count on one turn, puts it off.
+    They run again in their turn, so this is skipped if one of another package, which may rely on running once, is among them.
     """
     from .dialects.module_rules import require_single_blocks
 
@@ -350,7 +350,7 @@ def _roll(module: ModuleOp) -> None:
 
 
 def _load_workers() -> None:
-    """Load what parallel loops call."""
+    """Load the runtime functions that parallel loops call."""
     from .codegen import parallel
 
     parallel.imports()
@@ -366,7 +366,7 @@ def lower(
     """The signature of one function of a module, and the LLVM IR text of the module.
 
     Args:
-        ahead: gets texts of kernels, which the text of the rest does without then, while others are still to be scheduled.
+        ahead: gets texts of kernels while others are still to be scheduled; the returned text then lacks these kernels.
     """
     from .codegen.partition import LEAST_LINES
     from .lowering.llvm.emit import ModuleWriter
@@ -395,7 +395,7 @@ def lower(
 
 
 def guard_accesses(module: ModuleOp) -> None:
-    """Make the kernels of a module that comes from text safe to run: `lowering/check_bounds.py`."""
+    """Make the kernels of a module from text safe to run: `lowering/check_bounds.py`."""
     from .lowering.check_bounds import guard_accesses as guard
 
     with about(module):
@@ -403,7 +403,7 @@ def guard_accesses(module: ModuleOp) -> None:
 
 
 def runnable_target(module: ModuleOp, target: Target | None) -> Target:
-    """The target to run a module for: `target` or what the module names, else the host.
+    """The target to run a module for: `target`, or the one that the module names, else the host.
 
     Raises:
         CompileError: this machine cannot run code for it.
