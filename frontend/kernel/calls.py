@@ -5,19 +5,37 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ...dialects.functions import FUNCTIONS
-from ...dialects.types import f64, i1, i64, is_bool, is_float
+from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
+from . import prelude
 from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
 from .expressions import Expressions
 from .source import MISSING
-from .values import Array, Choice, Extreme, Index, Items, Number, Scalar, Value, choice, default, held, kind_of, known, meet
+from .values import (
+    Array,
+    Choice,
+    Extreme,
+    Index,
+    Items,
+    Kind,
+    Mismatch,
+    Number,
+    Scalar,
+    Value,
+    choice,
+    default,
+    held,
+    kind_of,
+    known,
+    meet,
+)
 
 KERNEL_FUNCTIONS = {name: row for name, row in FUNCTIONS.items() if not row.is_internal}
 """Functions of floats, by the names of the scalar builder."""
@@ -28,6 +46,15 @@ _SYNONYMS = {
 }  # fmt: skip
 _MATHS_OWN = {math.pow: "float_power", math.remainder: "nearest_remainder"}
 """Functions of math whose names mean something else in NumPy."""
+_PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
+_UNARY = ("positive", "conjugate", "negative", "logical_not", "invert", "reciprocal")
+_OPERATORS = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "bitwise_and": "&", "bitwise_or": "|",
+    "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>", "equal": "eq", "not_equal": "ne", "less": "lt",
+    "less_equal": "le", "greater": "gt", "greater_equal": "ge", "logical_and": "and", "logical_or": "or", "logical_xor": "xor",
+    "positive": "+", "conjugate": "+", "negative": "-", "logical_not": "not", "invert": "~", "reciprocal": "1/",
+}  # fmt: skip
+"""Functions of NumPy that are operators."""
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
@@ -58,14 +85,17 @@ def is_helper(function: Any) -> bool:
     """Whether an object is a kernel or a function in Python whose statements can stand in place of a call."""
     if hasattr(function, "__kernel__"):
         return True
-    return isinstance(function, FunctionType) and function.__module__.partition(".")[0] not in _MODULES
+    if not isinstance(function, FunctionType) or function in prelude.INTRINSICS:
+        return False
+    return function.__module__.partition(".")[0] not in _MODULES or function.__module__ == prelude.__name__
 
 
 class Calls(Expressions):
     """Turns calls into values."""
 
-    def inlined(self, node: ast.Call, function: Any) -> Any:
-        """What a kernel or function returns whose statements stand here in place of the call, or None."""
+    def inlined(self, node: ast.Call, function: Any, args: Sequence[Any] | None = None) -> Any:
+        """What a kernel or function returns whose statements stand here in place of the call, or None; `args` are the
+        positional arguments, if they are known already."""
         raise NotImplementedError
 
     closures: dict[str, ast.FunctionDef | ast.Lambda]
@@ -85,10 +115,47 @@ class Calls(Expressions):
             if found is None:
                 self.refuse(node, f"'{ast.unparse(node.func)}' returns nothing: call it in a statement of its own")
             return found
-        if self.resolve(node.func) is divmod and len(node.args) == 2 and not node.keywords:
+        function: Any = self.resolve(node.func)
+        is_known = callable(function) and isinstance(function, Hashable)
+        if is_known and (row := prelude.ROWS.get(function)) is not None:
+            return self.by_prelude(node, function, row)
+        if function is math.log and len(node.args) == 2:
+            return self.by_prelude(node, function, prelude.Row(prelude.log_to_base))
+        if is_known and (types := prelude.INTRINSICS.get(function)) is not None:
+            source, to = (next(e.type for e in ELEMENTS if e.name == name) for name in types)
+            return Scalar(self.math(node).builder.bitcast(self.math(node).scalar(self.value(node.args[0]), source), to))
+        if function in (divmod, np.divmod) and len(node.args) == 2 and not node.keywords:
             x, y, b = self.value(node.args[0]), self.value(node.args[1]), self.math(node)
             return Items((b.binary("//", x, y), b.binary("%", x, y)))
         return None
+
+    def by_prelude(self, node: ast.Call, function: Callable[..., Any], row: prelude.Row) -> Any:
+        """The value of a function that is written in the language of kernels; of numbers that are known, its own."""
+        args = [item for arg in node.args for item in self.items(arg)]
+        if args and not node.keywords and all(isinstance(arg, Number) and arg.type is None for arg in args):
+            try:
+                with np.errstate(all="ignore"):
+                    found: Any = function(*(arg.value for arg in args if isinstance(arg, Number)))
+            except (ValueError, OverflowError, TypeError) as error:
+                raise Mismatch(str(error)) from None
+            if isinstance(found, bool | int | float | np.generic):
+                return self.number(node, found.item() if isinstance(found, np.generic) else found)
+        scalars = [arg for arg in args if not isinstance(arg, Array | Items)]
+        if not row.is_of_floats or len(scalars) != len(args) or not args:
+            return self.inlined(node, row.function, args)
+        kind = meet(*scalars)
+        kind = kind if is_float(default(kind)) else "float" if isinstance(kind, str) else f64
+        b, is_narrow = self.math(node), row.narrow is not None and default(kind) == f32
+        called, type = (row.narrow, f32) if is_narrow and row.narrow is not None else (row.function, f64)
+        return self.narrowed(node, self.inlined(node, called, [Scalar(b.scalar(arg, type)) for arg in scalars]), kind)
+
+    def narrowed(self, node: ast.Call, found: Any, kind: Kind) -> Any:
+        """Floats of a result in the type of the operands."""
+        if isinstance(found, Items):
+            return Items(tuple(self.narrowed(node, item, kind) for item in found.items))
+        if is_float(default(kind_of(found))):
+            return held(self.math(node).scalar(found, default(kind)), kind)
+        return found
 
     def on_Call(self, node: ast.Call) -> Any:
         if (found := self.called(node)) is not None:
@@ -124,8 +191,40 @@ class Calls(Expressions):
             self.refuse(node, f"a local array gets a name: t = {what}(...)")
         found = self.function(node, function) if callable(function) else None
         if found is None:
+            found = self.operator_of(node, function)
+        if found is None:
             self.refuse(node, self.unknown(node, function))
         return found
+
+    def operator_of(self, node: ast.Call, function: Any) -> Value | None:
+        """The value of a function of NumPy that is an operator."""
+        name = getattr(function, "__name__", "") if isinstance(function, np.ufunc) else ""
+        if name not in _OPERATORS or len(node.args) != (1 if name in _UNARY else 2):
+            return None
+        args, sign = [self.value(arg) for arg in node.args], _OPERATORS[name]
+        b = self.math(node)
+        if name in _UNARY:
+            (x,) = args
+            if sign == "+":
+                return x
+            if sign == "-":
+                return b.negate(x)
+            if sign == "not":
+                return Number(not x.value) if isinstance(x, Number) else Scalar(b.builder.invert(b.truth(x)))
+            if sign == "~":
+                if is_float(default(kind_of(x))):
+                    raise Mismatch("~ needs an integer")
+                return Number(~int(x.value)) if isinstance(x, Number) else held(b.builder.invert(b.scalar(x)), kind_of(x))
+            return b.binary("/" if is_float(default(kind_of(x))) else "//", Number(1), x)
+        x, y = args
+        if sign in ("and", "or", "xor"):
+            return Scalar(b.builder.binary(sign, b.truth(x), b.truth(y)))
+        return b.compare(sign, x, y) if sign in _PREDICATES else b.binary(sign, x, y)
+
+    def fn_bitwise_count(self, b: Arithmetic, x: Value, *, python: bool) -> Value:
+        """How many bits of the magnitude are set."""
+        ssa = b.builder.abs(b.scalar(x))
+        return Scalar(b.builder.convert(b.builder.count("popcount", ssa), element_type(np.dtype(np.uint8))))
 
     def unknown(self, node: ast.Call, function: Any) -> str:
         """The message for a call of any other function."""
@@ -151,6 +250,8 @@ class Calls(Expressions):
                 self.refuse(node, f"'{ast.unparse(node.func)}' takes numbers in kernels: write a loop")
         args: list[Value] = given  # pyright: ignore[reportAssignmentType]
         b = self.math(node)
+        if name == "pow" and len(args) == 2 and self.is_open_power(*args):
+            return self.integer_power(node, *args)
         if not (len(args) == KERNEL_FUNCTIONS[name].arity if maker is None else _takes(maker, b, *args, python=python)):
             self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")
         return self.of_floats(b, name, *args, python=python) if maker is None else maker(b, *args, python=python)

@@ -163,7 +163,17 @@ class Expressions(Views):
     def on_BinOp(self, node: ast.BinOp) -> Value:
         op = self.operator(node)
         x, y = self.value(node.left), self.value(node.right)
+        if op == "**" and self.is_open_power(x, y):
+            return self.integer_power(node, x, y)
         return self.math(node).binary(op, x, y)
+
+    def is_open_power(self, x: Value, y: Value) -> bool:
+        """Whether an integer is raised to an integer that is not known."""
+        return not isinstance(y, Number) and not is_float(default(meet(x, y)))
+
+    def integer_power(self, node: ast.expr, x: Value, y: Value) -> Value:
+        """By repeated products."""
+        raise NotImplementedError
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Value:
         x = self.value(node.operand)

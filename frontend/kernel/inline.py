@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...dialects.types import i64, is_float
@@ -19,11 +19,12 @@ from .values import Array, Index, Items, Mismatch, Number, Scalar, Value, defaul
 _DEEPEST = 16
 
 
-def inline(caller: Statements, node: ast.Call, function: Any) -> Any:
+def inline(caller: Statements, node: ast.Call, function: Any, args: Sequence[Any] | None = None) -> Any:
     """Read the statements of a kernel or function in place of a call of it; what it returns, or None.
 
     Args:
         function: a kernel, a function of Python, or the syntax tree of one that is defined inside of the caller.
+        args: what the positional arguments mean, if they have been read.
     """
     if caller.depth >= _DEEPEST:
         name = ast.unparse(node.func)
@@ -34,7 +35,7 @@ def inline(caller: Statements, node: ast.Call, function: Any) -> Any:
     function = function.__kernel__.function if is_kernel else function
     what = f"{'kernel' if is_kernel else 'function'} '{function.__name__}'"
     body, source, tree = _body(caller, function)
-    given = _given(caller, node, inspect.signature(function), what)
+    given = _given(caller, node, inspect.signature(function), what, args)
     types = annotated(function, tree, source, everything=is_kernel)
     inner = Statements(source, assigned(body)[0], inline, caller.loop_names, caller.depth + 1)
     sizes: dict[str, Index] = {}
@@ -112,10 +113,12 @@ def _body(caller: Statements, function: Callable[..., Any]) -> tuple[list[ast.st
     return caller.read[function]
 
 
-def _given(caller: Statements, node: ast.Call, signature: inspect.Signature, what: str) -> dict[str, tuple[ast.expr, Any]]:
+def _given(
+    caller: Statements, node: ast.Call, signature: inspect.Signature, what: str, known: Sequence[Any] | None = None
+) -> dict[str, tuple[ast.expr, Any]]:
     """The argument for each parameter, where it is written and what it means."""
-    args: list[tuple[ast.expr, Any]] = []
-    for arg in node.args:
+    args: list[tuple[ast.expr, Any]] = [(node, value) for value in known or ()]
+    for arg in node.args if known is None else ():
         if isinstance(arg, ast.Starred):
             args += [(arg, item) for item in caller.items(arg)]
         else:

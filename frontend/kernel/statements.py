@@ -15,6 +15,7 @@ from ...dialects.loop.loops import IfOp, KernelOp
 from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
 from ...dialects.types import i1, is_float, memref
 from ...dialects.types import index as index_type
+from . import prelude
 from .annotations import ScalarType, spelled
 from .iteration import Iteration
 from .scope import IN_BRANCH, hint
@@ -41,7 +42,7 @@ from .values import (
     meet,
 )
 
-Inline = Callable[["Statements", ast.Call, Any], Any]
+Inline = Callable[..., Any]
 
 
 class Statements(Iteration):
@@ -81,8 +82,13 @@ class Statements(Iteration):
             argument.name_hint = next(name for name in names if name not in taken)
             self.insert(StoreOp.build_store(value, argument, AffineMap.constant_map(0), []), node)
 
-    def inlined(self, node: ast.Call, function: Any) -> Any:
-        return self.inline(self, node, function)
+    def integer_power(self, node: ast.expr, x: Value, y: Value) -> Value:
+        b, kind = self.math(node), meet(x, y)
+        operands = [held(b.scalar(v, default(kind)), kind) for v in (x, y)]
+        return self.inline(self, ast.copy_location(ast.Call(node, [], []), node), prelude.integer_power, operands)
+
+    def inlined(self, node: ast.Call, function: Any, args: Sequence[Any] | None = None) -> Any:
+        return self.inline(self, node, function, args)
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:

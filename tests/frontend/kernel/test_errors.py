@@ -193,7 +193,6 @@ EXPRESSIONS = {
     "array value": ("x[0] = y  #!", "'y' is an array and no value here"),
     "array sum": ("x[0] = s + y  #!", "'y' is an array and no value here"),
     "kernel value": ("x[0] = fill(y, s)  #!", "returns nothing: call it in a statement"),
-    "integer power": ("n[0] = q ** q  #!", "number from 0 to 16 as exponent"),
     "negative power": ("n[0] = q ** -1  #!", "number from 0 to 16 as exponent"),
     "bits of floats": ("x[0] = s & 1  #!", "& needs integers"),
     "inverted float": ("x[0] = ~s  #!", "~ needs an integer"),
