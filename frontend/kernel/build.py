@@ -22,6 +22,7 @@ from .liveness import live_after_loops
 from .parameters import parameters_of
 from .source import assigned, error_at, read
 from .statements import Statements
+from .values import UNSET
 
 
 def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> ModuleOp:
@@ -55,6 +56,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     statements = Statements(source, assigned(body)[0], inline, {*parameters.types, *parameters.symbols})
     statements.live, statements.entry = live_after_loops(body, needed), block
     statements.env.update(parameters.values(list(block.args)))
+    statements.env.update(dict.fromkeys(needed, UNSET))
     try:
         with statements.within(block):
             statements.run(body)

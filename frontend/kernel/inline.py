@@ -14,7 +14,7 @@ from .liveness import live_after_loops
 from .parameters import annotated, parameters_of
 from .source import Source, assigned, read
 from .statements import Statements
-from .values import Array, Index, Items, Mismatch, Number, Scalar, Value, default, kind_of, variable_of
+from .values import UNSET, Array, Index, Items, Mismatch, Number, Scalar, Value, default, kind_of, variable_of
 
 _DEEPEST = 16
 
@@ -68,6 +68,8 @@ def _run(
     inner.live = live_after_loops(body, needed)
     for shared in ("entry", "tables", "known", "read", "checks", "made"):
         setattr(inner, shared, getattr(caller, shared))
+    for variable in needed:
+        inner.env[variable] = UNSET
     with inner.within(caller.block):
         inner.run(body)
         if not needed:

@@ -36,13 +36,22 @@ class Place:
 
     Attributes:
         is_last: nothing of the loop body, or of the function, follows them.
-        in_loop: they are in the body of a loop.
+        depth: of how many loops they are in the bodies: each loop has flags of its own, for loops in it set theirs meanwhile.
         results: how many values a `return` gives, 0 if it is one that is no tuple.
     """
 
     is_last: bool
-    in_loop: bool
+    depth: int
     results: int = 0
+
+    def flag(self, kind: str) -> str:
+        """The flag of the innermost loop, or of the function, for a kind of jump."""
+        return kind if kind == RETURN or self.depth == 1 else f"{kind}.{self.depth}"
+
+    @property
+    def inside(self) -> Place:
+        """The body of a loop that stands here."""
+        return Place(True, self.depth + 1, self.results)
 
     def before(self, rest: Sequence[ast.stmt]) -> Place:
         """The place of statements inside of one that `rest` follows."""
@@ -55,7 +64,7 @@ def without_jumps(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     A loop that may end early has `until`, the flags that end it. A conditional has `dead`, whether its branches end in a jump,
     and `guard` if it only skips statements after one: there a variable needs no value on the way that is not taken.
     """
-    found = _block(body, Place(True, False, results_of(body) or 0))
+    found = _block(body, Place(True, 0, results_of(body) or 0))
     if body and any(_jumps(s, RETURN) for s in body):
         found.insert(0, _set(RETURN, False, body[0]))
     return found
@@ -138,7 +147,7 @@ def _block(body: Sequence[ast.stmt], place: Place) -> list[ast.stmt]:
             found.append(made)
         elif isinstance(statement, ast.For | ast.While):
             found += _loop(statement, place)
-            after = [*_otherwise(statement), *rest]
+            after = [*_otherwise(statement, place), *rest]
             if _jumps(statement, RETURN) and after:
                 return [*found, unless((RETURN,), _block(after, place), after[0])]
             if statement.orelse:
@@ -175,11 +184,11 @@ def _cases(statement: ast.Match) -> list[ast.stmt] | None:
     return [_at(ast.Assign([ast.Name(subject, ast.Store())], statement.subject), statement), *orelse]
 
 
-def _otherwise(loop: ast.For | ast.While) -> list[ast.stmt]:
+def _otherwise(loop: ast.For | ast.While, place: Place) -> list[ast.stmt]:
     """The `else` of a loop, under the condition that no `break` ended it."""
     if not loop.orelse or not any(_jumps(s, BREAK) for s in loop.body):
         return loop.orelse
-    return [unless((BREAK,), loop.orelse, loop.orelse[0])]
+    return [unless((place.inside.flag(BREAK),), loop.orelse, loop.orelse[0])]
 
 
 def _jump(statement: ast.stmt, place: Place) -> list[ast.stmt]:
@@ -191,11 +200,11 @@ def _jump(statement: ast.stmt, place: Place) -> list[ast.stmt]:
                 parts: list[ast.expr] = [ast.Name(item_name(VALUE, k), ast.Store()) for k in range(place.results)]
                 name = ast.Tuple(parts, ast.Store())
             found.append(_at(ast.Assign([name], statement.value), statement))
-        if place.is_last and not place.in_loop:
+        if place.is_last and not place.depth:
             return found or [_at(ast.Pass(), statement)]
     if isinstance(statement, ast.Continue) and place.is_last:
         return [_at(ast.Pass(), statement)]
-    return [*found, _set(_FLAGS[type(statement)], True, statement)]
+    return [*found, _set(place.flag(_FLAGS[type(statement)]), True, statement)]
 
 
 def _conditional(statement: ast.If, rest: Sequence[ast.stmt], place: Place) -> list[ast.stmt]:
@@ -211,21 +220,22 @@ def _conditional(statement: ast.If, rest: Sequence[ast.stmt], place: Place) -> l
     made = _copy(statement, body=_block(body, inner), orelse=_block(orelse, inner))
     if not rest:
         return [made]
-    flags = tuple(flag for flag in _FLAGS.values() if _jumps(statement, flag))
+    flags = tuple(place.flag(kind) for kind in _FLAGS.values() if _jumps(statement, kind))
     return [made, unless(flags, _block(rest, place), rest[0])]
 
 
 def _loop(statement: ast.For | ast.While, place: Place) -> list[ast.stmt]:
-    flags = [flag for flag in (BREAK, RETURN) if any(_jumps(s, flag) for s in statement.body)]
-    body = _block(statement.body, Place(True, True, place.results))
+    inside = place.inside
+    flags = [inside.flag(kind) for kind in (BREAK, RETURN) if any(_jumps(s, kind) for s in statement.body)]
+    body = _block(statement.body, inside)
     if any(_jumps(s, CONTINUE) for s in statement.body):
-        body.insert(0, _set(CONTINUE, False, statement))
+        body.insert(0, _set(inside.flag(CONTINUE), False, statement))
     made = _copy(statement, body=body, orelse=[])
     made.until = tuple(flags)
     if isinstance(made, ast.While) and flags:
         clear = _clear(flags)
         made.test = _at(ast.BoolOp(ast.And(), clear if _is_true(made.test) else [*clear, made.test]), statement)
-    return [_set(BREAK, False, statement), made] if BREAK in flags else [made]
+    return [*(_set(flag, False, statement) for flag in flags if flag != RETURN), made]
 
 
 def unless(flags: Sequence[str], body: list[ast.stmt], node: ast.AST) -> ast.stmt:

@@ -82,10 +82,12 @@ class Loops(Memory):
     Attributes:
         known: the kinds of carried variables, by the loop and the kinds of the variables around it.
         live: the variables that are read after each loop.
+        pinned: the arrays and views that loops start with and assign: they are the same in all iterations; with the loop.
     """
 
     known: dict[Hashable, list[Kind]]
     live: dict[ast.stmt, set[str]]
+    pinned: dict[str, ast.stmt]
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
         """Read statements."""
@@ -101,6 +103,9 @@ class Loops(Memory):
             self.lost.pop(name, None)
         for name in targets & self.env.keys():  # the variable of a loop inside: it has no value after the first iteration
             self.lose(name, AFTER_LOOP)
+        for name in names:
+            if isinstance(self.env.get(name), Array) and name not in self.pinned:
+                self.pinned[name] = node
         return [v for v in self.env if variable_of(v) in names and not isinstance(self.env[v], Array | Packed)]
 
     def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
@@ -166,6 +171,7 @@ class Loops(Memory):
 
     def leave(self, node: ast.For | ast.While, carried: list[str], kinds: list[Kind], results: Sequence[SSAValue]) -> None:
         """After a loop: carried variables are its results, others that it assigns have no value."""
+        self.pinned = {name: loop for name, loop in self.pinned.items() if loop is not node}
         names, targets = assigned([node])
         for name in sorted(names - set(carried)):
             if isinstance(self.env.get(name), Packed):

@@ -64,6 +64,7 @@ class Statements(Iteration):
         self.checks: list[str] = []
         self.closures: dict[str, ast.FunctionDef | ast.Lambda] = {}
         self.made = {}
+        self.pinned = {}
 
     def write_results(self, node: ast.AST, kernel: KernelOp, position: int, variables: Sequence[str]) -> None:
         """What a kernel returns goes into arrays of one element, parameters after those of the function."""
@@ -192,7 +193,8 @@ class Statements(Iteration):
             if not isinstance(target, ast.Name):
                 self.refuse(target, f"'{found.name}' is an array and no value here: subscript it, one index a dim")
             before = self.env.get(target.id)
-            if not isinstance(before, Unset | None) and before is not found:
+            is_free = isinstance(before, Unset | None) or (isinstance(before, Array) and target.id not in self.pinned)
+            if not is_free and before is not found:
                 what = "an array" if isinstance(before, Array) else "a number"
                 self.refuse(target, f"'{target.id}' is {what} before: give the array another name")
             self.hold(target.id, found)
@@ -227,7 +229,7 @@ class Statements(Iteration):
     def pack(self, node: ast.expr, name: str, found: Items) -> None:
         """A variable holds a tuple."""
         before = self.env.get(name)
-        if before is None:
+        if before is None or isinstance(before, Unset):
             self.hold(name, found)
             return
         if not isinstance(before, Packed) or before.count != len(found.items):
@@ -358,7 +360,8 @@ class Statements(Iteration):
         """Variables that only one branch assigns have a value after it where the other one leads nowhere."""
         dead = getattr(node, "dead", (False, getattr(node, "guard", False)))
         for leads_nowhere, own, other in zip(dead, after, reversed(after), strict=True):
-            for variable in other.keys() - own.keys() if leads_nowhere else ():
+            known = {variable for variable, value in own.items() if not isinstance(value, Unset)}
+            for variable in other.keys() - known if leads_nowhere else ():
                 if isinstance(other[variable], Packed):
                     own[variable] = other[variable]
                 elif not isinstance(other[variable], Array):
