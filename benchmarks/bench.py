@@ -1,4 +1,4 @@
-"""lamina beside what users would pick instead: NumPy, XLA's jit, torch, numba, IREE and onnxruntime, on the same inputs.
+"""lamina beside its alternatives: NumPy, XLA's jit, torch, numba, IREE and onnxruntime, on the same inputs.
 
     python benchmarks/bench.py                                  # everything but torch.compile, at 1 and 2 threads
     python benchmarks/bench.py --rows 'matmul*' --threads 2     # some rows; several patterns are separated by commas

@@ -1,4 +1,4 @@
-"""What a call costs: adding two 8-element float32 arrays, against NumPy and XLA's jit (jax).
+"""The cost of a call: adding two 8-element float32 arrays, against NumPy and XLA's jit (jax).
 
 python benchmarks/bench_call.py
 """

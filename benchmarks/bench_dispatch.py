@@ -1,4 +1,4 @@
-"""What an operation costs outside of `jit`: arrays of 8 float32, against NumPy, torch and jax, all outside of theirs.
+"""The cost of an operation outside of `jit`: arrays of 8 float32, against NumPy, torch and jax, all outside of theirs.
 
 python benchmarks/bench_dispatch.py [--rounds 31] [ROW ...]
 python benchmarks/bench_dispatch.py --all   # all of lamina.numpy, with the arguments that the tests have for them

@@ -1,4 +1,4 @@
-"""What `lm.compile` adds to a call: arrays of 8 float32, against `lm.jit`, torch.compile and jax.jit, without and with guards.
+"""Call overhead of `lm.compile`: arrays of 8 float32, against `lm.jit`, torch.compile and jax.jit, without and with guards.
 
 python benchmarks/bench_guards.py [--rounds 31] [--without-torch]
 """

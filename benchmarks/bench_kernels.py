@@ -1,4 +1,4 @@
-"""Kernels written by hand: what a call costs, what a parallel region costs, and a matrix product against the machine's limits.
+"""Handwritten kernels: the cost of a call and of a parallel region, and a matmul against the machine's limits.
 
 python benchmarks/bench_kernels.py
 """

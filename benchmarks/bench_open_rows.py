@@ -1,4 +1,4 @@
-"""Programs of a size that only a call knows, beside themselves compiled for that size: one compilation serves all.
+"""Programs of a symbolic size, beside themselves compiled for that size: one compilation serves all.
 
     python benchmarks/bench_open_rows.py [part of a name]
 
@@ -22,7 +22,7 @@ from rich.table import Table
 SIZES = (1, 2, 3, 7, 8, 31, 32, 64, 1000)
 ROUNDS = 15
 LARGEST = 1 << 24
-"""Elements of an argument at most: larger sizes are left out."""
+"""Largest argument, in elements: larger sizes are left out."""
 
 Program = tuple[Callable[..., Any], tuple[int, ...], tuple[tuple[int, ...], ...]]
 """A function of `x` and other arrays, the shape of `x` but for its first dim, and the shapes of the others."""

@@ -1,4 +1,4 @@
-"""How long whole programs take to compile, beside jax: first calls, in processes that have compiled something else before.
+"""Compile times of whole programs beside jax: first calls, in processes that have compiled something else before.
 
 The programs are those of `tests/libraries/programs/whole_programs.py`, which `make libraries` compares with jax. Each is run
 with both libraries in turn, with no cache on disk: medians of the rounds, in seconds of wall time and of processors.

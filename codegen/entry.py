@@ -17,7 +17,7 @@ A node is one specialization of one callable, laid out as in `runtime/abi.py`: s
 written for each signature took 7 ms to compile with two arguments and 40 ms with twenty, to save about 10 ns a call.
 
 Machine code is called as `@f.invoke(slots)`, words of 8 bytes: the arguments, the symbols, the number of threads, the
-status, the results, temporaries whose size only a call knows, the arena (`Signature.slots`).
+status, the results, temporaries of symbolic size, the arena (`Signature.slots`).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 
 
 HEAVY_OPEN = 1 << 13
-"""The same of a program whose work only a call knows."""
+"""The same for a program whose work depends on symbolic sizes."""
 
 
 def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = None) -> Signature:

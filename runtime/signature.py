@@ -138,7 +138,7 @@ class Signature:
         donations: pairs of a result and the argument of the same type that it may be written over, by position: the host
             function accepts one buffer for both.
         heavy: if `work` is None, the number of elements of arguments from which a call releases the GIL.
-        temporaries: scratch memory whose size only a call knows.
+        temporaries: scratch memory of symbolic size.
         meant: the definition of each symbol, as text (`symbolic.spell`): a size that a call binds, with its bounds, or one that
             follows from those; empty if calls bind all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`,
             which computes those that follow and says whether bounds are kept.

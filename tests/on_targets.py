@@ -1,4 +1,4 @@
-"""What depends on the target, for other targets than this machine: `make test-targets`.
+"""Tests that depend on the target, for other targets than this machine: `make test-targets`.
 
 Schedules, lowering, the table of ops and kernels run once more as if on each machine of `TARGETS`; what this processor cannot
 run is compiled to assembly. `python tests/on_targets.py v2 l3=0` takes the rows whose title has one of these words.

@@ -5,8 +5,8 @@
 Points are log-uniform, of both signs where the domain has them, and beside them the ends of the domain, integers, halves of
 integers, and neighbours of those. An error is counted twice: relative to the result, and relative to what the result moves if
 the argument moves by as much, if that is more: no function of a rounded number is better than that near a zero of the result,
-and far out where it oscillates or decays. Complex results are measured by their magnitude. `--write` puts the second one, which
-is what is promised, into docs/semantics.md.
+and far out where it oscillates or decays. Complex results are measured by their magnitude. `--write` puts the second one, the
+stated bound, into docs/semantics.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a benchmark computes, as NumPy, lamina and each peer write it; a row of the table is a case with what is asked of it."""
+"""Benchmark cases: a computation as NumPy, lamina and each peer write it; a row of the table is a case with its goals."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Case:
     flops: float = 0
     """Floating-point operations, where these are the limit."""
     bytes: float = 0
-    """Bytes that have to be read and written at least, where these are the limit."""
+    """Least bytes to read and write, where these are the limit."""
     weights: ClassVar[Sequence[int]] = ()
     """Inputs that are parameters of a network: an ONNX model holds them, so that its runtime may pack them beforehand."""
     as_kernel: bool = False
-    """Whether ours is what is written as `@lm.kernel`."""
+    """Whether lamina runs a function written as `@lm.kernel`."""
     as_written: bool = False
     """Whether lamina and jax run their functions op by op, as they stand, without `jit`."""
     rtol: float = 1e-5
@@ -67,7 +67,7 @@ class Case:
         return self.inputs(np.random.default_rng(SEED))
 
     def mismatch(self, result: np.ndarray, reference: np.ndarray) -> str | None:
-        """What is wrong with a result, or None."""
+        """The error of a result, or None."""
         if result.shape != reference.shape:
             return f"shape {result.shape}, expected {reference.shape}"
         # files of NumPy do not know bfloat16
@@ -100,11 +100,11 @@ class Row:
     small: Case
     """The same at a reduced size, for tests."""
     limit: float
-    """How many times as fast as the best peer is asked for."""
+    """The goal: how many times as fast as the best peer."""
     share: float | None = None
-    """The share of the machine's limit that is asked for as well."""
+    """The goal: the share of the machine's limit."""
     memory: int | None = None
-    """The bytes that a call may need at most, its result included."""
+    """Most bytes that a call may need, its result included."""
 
 
 def floats(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What compiling costs: each row's kernel cold and from the cache on disk, programs of more and more distinct kernels, and
+"""Compile times: each row's kernel cold and from the cache on disk, programs of more and more distinct kernels, and
 whole networks beside jax.
 
 Measured in fresh processes, which have imported and used the compiler once before:
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-COLD, CACHED, DOUBLING = 0.150, 0.005, 2.0  # what is asked for: seconds, seconds, times
+COLD, CACHED, DOUBLING = 0.150, 0.005, 2.0  # the goals: seconds, seconds, times
 COUNTS = (25, 50, 100, 200)
 _TOUCHED = 256 << 20  # bytes, more than the results and temporaries of most rows
 
@@ -114,7 +114,7 @@ def _medians(rounds: Sequence[dict[Any, float]]) -> dict[Any, float]:
 def _run(cache: Path, *arguments: str) -> Any:
     """The JSON that this file prints when run with a cache folder."""
     environment = {**os.environ, "LAMINA_CACHE_DIR": str(cache)}
-    environment.pop("LAMINA_CACHE", None)  # the cache is what is measured
+    environment.pop("LAMINA_CACHE", None)  # the measurement needs the cache
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "suite.compiling", *arguments]
     done = subprocess.run(

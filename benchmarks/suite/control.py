@@ -1,4 +1,4 @@
-"""Control flow: loops over scalars, where all there is to pay is the iteration itself."""
+"""Control flow: loops over scalars, whose cost is the iteration alone."""
 
 from __future__ import annotations
 

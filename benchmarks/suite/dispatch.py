@@ -1,4 +1,4 @@
-"""Single operations on arrays of 8 outside of `jit`: what a call costs beside its work. jax runs op by op here, too."""
+"""Single operations on arrays of 8 outside of `jit`: the overhead of a call. jax runs op by op here, too."""
 
 from __future__ import annotations
 

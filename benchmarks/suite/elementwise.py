@@ -1,4 +1,4 @@
-"""Elementwise functions, reductions and what is both: rows that are normalized or searched."""
+"""Elementwise functions, reductions, and rows that are normalized or searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorizations of matrices, large ones and many small ones: compared by what does not depend on signs."""
+"""Factorizations of large matrices and of many small ones, compared by values that do not depend on signs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Matrices(Case):
 
 
 class _Formula(_Matrices):
-    """A base: what is computed is one formula on the `linalg` of each library."""
+    """A base: one formula on the `linalg` of each library."""
 
     def formula(self, linalg: Any, *inputs: Any) -> Any:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What is written as loops: `@lm.kernel` without a schedule, beside numba and what array libraries have instead."""
+"""Computations written as loops: `@lm.kernel` without a schedule, beside numba and the functions of array libraries."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class Gather(Case):
 
 @dataclass(frozen=True)
 class SegmentSum(Case):
-    """What `edges` carry, added up at their `nodes`: `values[edges, d]`; as a kernel, or with `lnp.segment_sum`."""
+    """The values of `edges`, summed at their `nodes`: `values[edges, d]`; as a kernel, or with `lnp.segment_sum`."""
 
     edges: int
     nodes: int

@@ -1,8 +1,8 @@
-"""Networks written as Python loops over layers: what their first calls take, by the number of layers.
+"""First calls of networks written as Python loops over layers, by the number of layers.
 
 A first call is traced, compiled with an empty cache and run, in a process of its own, this package and jax in turns; a later
-call is taken off. The figure is processor time, since the machine may be shared. What the layers of `unequal` compute is
-different in each, so that nothing repeats. Speed is that of the most layers with layers as functions, over that without.
+call is taken off. The figure is processor time, since the machine may be shared. The layers of `unequal` all
+differ, so that nothing repeats. Speed is that of the most layers with layers as functions, over that without.
 """
 
 from __future__ import annotations

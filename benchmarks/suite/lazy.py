@@ -1,4 +1,4 @@
-"""Libraries that the cases mention, imported by whoever uses them first: no worker loads the libraries of another one."""
+"""Libraries that the cases use, imported at their first use: no worker loads the libraries of another one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Lazy:
-    """Stands for a module and imports it when an attribute is asked for."""
+    """Stands for a module and imports it when an attribute is read."""
 
     def __init__(self, name: str):
         self._name = name

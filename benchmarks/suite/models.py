@@ -1,4 +1,4 @@
-"""Programs of many kernels, written once for lamina and jax: what compiling a whole network costs."""
+"""Programs of many kernels, written once for lamina and jax, to measure the compile time of whole networks."""
 
 from __future__ import annotations
 

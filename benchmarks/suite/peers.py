@@ -23,7 +23,7 @@ Call = Callable[[], Any]
 
 
 class NotSupported(Exception):
-    """A peer, or lamina so far, does not have what a case needs; says what."""
+    """A peer, or lamina so far, lacks a feature that a case needs; the message names it."""
 
 
 class Peer:
@@ -98,7 +98,7 @@ class Lamina(Peer):
 
     @staticmethod
     def function(case: Case) -> Callable[..., Any]:
-        """What is called with arrays: a jitted function, or a kernel with its result array."""
+        """The callable for arrays: a jitted function, or a kernel with its result array."""
         import lamina as lm
 
         return case.kernel if case.as_kernel else case.lamina if case.as_written else lm.jit(case.lamina)
@@ -108,7 +108,7 @@ class Lamina(Peer):
         call = lambda: function(*inputs)  # noqa: E731
         if case.as_kernel or case.as_written:
             return call, call
-        # what the first call does, in two steps, so that the memory of the run can be told from that of the compiler
+        # the first call in two steps, so that the memory of the run is measured without that of the compiler
         try:
             compiled = function.lower(*inputs).compile()
         except AttributeError as error:
@@ -160,7 +160,7 @@ class Torch(Peer):
         torch.set_num_threads(threads)
 
     def function(self, case: Case) -> Callable[..., Any]:
-        """What is called with tensors."""
+        """The callable for tensors."""
         return case.torch
 
     def prepare(self, case: Case, inputs: list[np.ndarray]) -> tuple[Call, Call]:
@@ -343,4 +343,4 @@ PEERS: dict[str, type[Peer]] = {
     peer.name: peer for peer in (Lamina, Before, NumPy, Jax, Torch, TorchCompile, Numba, OnnxRuntime, Iree, Machine)
 }
 OURS = ("lamina", "before", "machine")
-"""What takes turns and is no peer."""
+"""The measurements that take turns and are no peers."""

@@ -1,4 +1,4 @@
-"""Matrix products: square, of a vector, in batches, with what follows them in a network."""
+"""Matmuls: square, with a vector, in batches, with the epilogues of a network."""
 
 from __future__ import annotations
 

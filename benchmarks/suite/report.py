@@ -1,4 +1,4 @@
-"""What the outcomes look like: a table on the terminal, JSON, and the tables of the documentation. The plot is in `plot.py`."""
+"""Reports of the outcomes: a table on the terminal, JSON, and the tables of the documentation. The plot is in `plot.py`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def versions(peers: Sequence[str]) -> str:
 
 
 def show(outcomes: Sequence[Outcome], peers: Sequence[str], console: Console) -> None:
-    """Print one table for each number of threads, and what there is to say about single figures."""
+    """Print one table for each number of threads, and remarks on single figures."""
     for threads in dict.fromkeys(outcome.threads for outcome in outcomes):
         table = Table(title=f"{threads} thread{'s' * (threads > 1)}: milliseconds, medians of interleaved rounds")
         table.add_column("row")
@@ -84,7 +84,7 @@ def line(outcome: Outcome) -> str:
 
 
 def cells(outcome: Outcome, peers: Sequence[str]) -> list[str]:
-    """A row of the table: times, the best peer marked, ratio, what is asked, the share of the machine's limit."""
+    """A row of the table: times, the best peer marked, ratio, goals, the share of the machine's limit."""
     best = outcome.best[0] if outcome.best else None
     texts = []
     for name in ["lamina", *peers]:
@@ -98,7 +98,7 @@ def cells(outcome: Outcome, peers: Sequence[str]) -> list[str]:
 
 
 def milliseconds(figure: Figure) -> str:
-    """A time, or what there is instead."""
+    """A time, or the reason why there is none."""
     if figure.seconds is None:
         return figure.note.partition(":")[0] or "-"
     return f"{1e3 * figure.seconds:.3g}"
@@ -110,7 +110,7 @@ def megabytes(size: int | None) -> str:
 
 
 def asked(outcome: Outcome) -> str:
-    """The ratio asked for, and what else."""
+    """The goals of a row: the ratio and others."""
     row = outcome.row
     memory = "" if row.memory is None else f", {megabytes(row.memory)}"
     return f"{row.limit:g}" + ("" if row.share is None else f", {100 * row.share:.0f} %") + memory
@@ -124,7 +124,7 @@ def share(outcome: Outcome) -> str:
 
 
 def second_threads(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, float]]:
-    """Rows bound by arithmetic, of 10 ms or more, with the speedup of two threads over one (1.8 is asked for)."""
+    """Rows bound by arithmetic, of 10 ms or more, with the speedup of two threads over one (the goal is 1.8)."""
     ours = {(o.row.name, o.threads): o.ours for o in outcomes}
     for outcome in outcomes:
         one, two = ours.get((outcome.row.name, 1)), outcome.ours
@@ -133,7 +133,7 @@ def second_threads(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, float]]:
 
 
 def show_compiling(times: CompileTimes, console: Console) -> None:
-    """Print what compiling costs."""
+    """Print the compile times."""
     table = Table(title="compiling, in ms: a first call less a later one, the compiler being imported")
     for column in ("row", "cold", "from the cache"):
         table.add_column(column, justify="left" if column == "row" else "right")

@@ -28,14 +28,14 @@ SLOW_ROUNDS = 3
 
 @dataclass
 class Figure:
-    """What is known of a peer on a row."""
+    """The figures of a peer on a row."""
 
     seconds: float | None = None
     """Median of the rounds."""
     first: float | None = None
     """Until the first result, compilation included."""
     peak: int | None = None
-    """Bytes of memory that a call needs at most, its result included."""
+    """Most bytes of memory that a call needs, its result included."""
     note: str = ""
     """Why there is no time."""
     samples: list[float] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Outcome:
 
     @property
     def met(self) -> bool | None:
-        """Whether what is asked for is reached; None if it was not measured."""
+        """Whether the goals are reached; None if they were not measured."""
         if self.ratio is None:
             return None
         peak = self.figures["lamina"].peak
@@ -265,7 +265,7 @@ class Session:
         fastest = min((s for name, s in once.items() if name != "machine"), default=0.0)
         names = list(once)
         for turn in range(self.rounds):
-            first = turn % len(names)  # who comes after whom changes, since caches hold what the one before left
+            first = turn % len(names)  # the order changes, since caches hold the data of the peer before
             for name in (*names[first:], *names[:first]):
                 seconds = once[name]
                 slow = name not in OURS and seconds > max(SLOW * fastest, 1e-4)

@@ -1,4 +1,4 @@
-"""Rows in order: their elements, and the places of these."""
+"""Sorted rows: their elements, and the positions of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that only a call knows, as values: `Size` is what stands for one in a shape, `2*n + 1` as well as `n`.
+"""Symbolic sizes, as values: `Size` is what stands for one in a shape, `2*n + 1` as well as `n`.
 
 A size is a polynomial with integer coefficients over *atoms*: symbols, quotients `floordiv(e, c)` and `max(e, 0)`. It has one
 normal form, so that sizes known to be equal compare equal, and one that is a number is an `int`. Comparisons that its symbols'
@@ -44,7 +44,7 @@ def estimates() -> Iterator[None]:
 
 
 TYPICAL = 256
-"""What a size that only a call knows is taken to be where costs are weighed."""
+"""What a symbolic size is taken to be where costs are weighed."""
 
 
 class Size:

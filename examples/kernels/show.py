@@ -1,4 +1,4 @@
-"""What the examples do when they are run: show the scheduled loops, and time them."""
+"""The main program of the examples: shows the scheduled loops and times them."""
 
 from __future__ import annotations
 

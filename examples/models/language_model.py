@@ -21,7 +21,7 @@ WRITTEN = 60
 
 
 class Block(lm.Module):
-    """Attention to earlier positions, then two linear layers on each, both added to what came in."""
+    """Attention to earlier positions, then two linear layers on each, both added to their input."""
 
     attention: modules.MultiHeadAttention
     mlp: modules.MLP
@@ -103,7 +103,7 @@ def _matrices(params: Any) -> Any:
 
 @lm.jit
 def write(model: LanguageModel, ids: Any, key: Any) -> Any:
-    """The given characters and the 60 that the model goes on with."""
+    """The given characters and the 60 that the model continues with."""
     room = ids.shape[0] + WRITTEN
     scores, caches = model(ids, [block.attention.empty_cache((), room) for block in model.blocks])
 

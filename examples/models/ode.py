@@ -23,7 +23,7 @@ TIMES = np.linspace(0, 10, 201)
 
 
 class LotkaVolterra(lm.Module):
-    """`x' = a x - b x y`, `y' = c x y - d y`, whose parameters are positive: their logarithms are what is learned."""
+    """`x' = a x - b x y`, `y' = c x y - d y`, whose parameters are positive: their logarithms are learned."""
 
     logarithms: Any
 

@@ -1,4 +1,4 @@
-"""Find what is unknown in partial differential equations from their solutions: gradients through time.
+"""Find unknown coefficients and initial states of partial differential equations from solutions: gradients through time.
 
     python examples/models/pde.py
 
@@ -23,7 +23,7 @@ DX = 2 * np.pi / POINTS
 
 
 class Heat(lm.Module):
-    """`u_t = (k(x) u_x)_x` on a circle; k is positive: its logarithm between neighbouring points is what is learned."""
+    """`u_t = (k(x) u_x)_x` on a circle; k is positive: its logarithm between neighbouring points is learned."""
 
     logarithm: Any
 
@@ -39,7 +39,7 @@ class Heat(lm.Module):
 
 
 class Burgers(lm.Module):
-    """`u_t + (u^2 / 2)_x = nu u_xx` on a circle, from the state at first, which is what is learned."""
+    """`u_t + (u^2 / 2)_x = nu u_xx` on a circle, from the initial state, which is learned."""
 
     start: Any
     viscosity: Any = lm.buffer()

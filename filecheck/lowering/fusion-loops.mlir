@@ -180,7 +180,7 @@ func.func @two_kernels(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>
 
 // -----
 
-/// Also beside operands of sizes that only a call knows.
+/// Also beside operands of symbolic sizes.
 // CHECK-LABEL: program.func @other_shape_and_open_size
 //       CHECK:   %[[VIEW:.+]] = program.reinterpret_cast %s
 //       CHECK:   loop.launch @mul(%x, %[[VIEW]], %result, %N)

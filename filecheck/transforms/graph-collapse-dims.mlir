@@ -87,7 +87,7 @@ func.func @no_dims_that_an_op_tells_apart(%x: tensor<3x4xf32>, %b: tensor<4xf32>
   return %0 : tensor<3x4xf32>
 }
 
-/// Sizes that only a call knows stay as they are.
+/// Dims of symbolic size are not merged.
 // CHECK-LABEL: @no_open_sizes
 //       CHECK:   graph.fusion (%a = %x : tensor<?x4xf32>) -> tensor<?x4xf32> {
 func.func @no_open_sizes(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {

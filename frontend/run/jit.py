@@ -237,7 +237,7 @@ class _Dispatcher:
         return moving, {k: v for k, v in kwargs.items() if k not in self.static_names}, typed
 
     def trace(self, program: Program, statics: tuple[Any, ...], *facts: Any, **names: Any) -> TracedFunction:
-        """Trace the function; from its source where its control flow needs values that only a call knows."""
+        """Trace the function; from its source where its control flow depends on traced values."""
         if self.capture != "source":
             before = asked.values, asked.may
             asked.values, asked.may = False, self.capture == "auto"

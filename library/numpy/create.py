@@ -348,7 +348,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = moveaxis(x, (axis1, axis2), (-2, -1))
     n, m = x.shape[-2:]
     length = positive(least(n, m - offset) if offset >= 0 else least(n + offset, m))
-    if isinstance(n, Size) or isinstance(m, Size):  # no slice has a step or an end that only a call knows
+    if isinstance(n, Size) or isinstance(m, Size):  # slices have no symbolic steps or ends
         places = lift(arange(length))
         wide = pad(x, (*((0, 0),) * (x.ndim - 2), (0, 1), (0, 1)))  # a gather is not of nothing
         found = build("gather", wide, places - min(offset, 0), places + max(offset, 0), at=(x.ndim - 2, x.ndim - 1))

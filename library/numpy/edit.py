@@ -155,7 +155,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
 
 def _without(x: Tracer, gone: Any, dim: int) -> Tracer:
-    """An array without some indices of a dim whose size only a call knows."""
+    """An array without some indices of a dim of symbolic size."""
     if not np.issubdtype(np.asarray(gone).dtype, np.integer):
         raise SizeError(f"delete along a dim of size {x.shape[dim]} takes integers: index by what is left")
     places = sorted({int(k) for k in np.ravel(gone)}, key=lambda k: (k < 0, k))

@@ -238,7 +238,7 @@ def _static_slice(part: slice) -> slice:
 def slice_places(part: slice, size: Any) -> tuple[Any, Any, Any, Any]:
     """The first index that a slice of a dim names, the step, how many there are, and over how many elements they reach.
 
-    Sizes may be those that only a call knows.
+    Sizes may be symbolic.
     """
     if all(not isinstance(v, Size) for v in (size, part.start, part.stop, part.step)):
         chosen = slice_range(part, size)
@@ -318,7 +318,7 @@ def _basic(x: Tracer, parts: Sequence[Any]) -> Tracer:
 
 
 def _open_steps(x: Tracer, parts: Sequence[Any]) -> tuple[Tracer, list[Any]]:
-    """An array and its index where slices have steps that only a call knows: their elements are gathered."""
+    """An array and its index where slices have symbolic steps: their elements are gathered."""
     parts, dim = list(parts), 0
     for k, part in enumerate(parts):
         if isinstance(part, slice) and isinstance(part.step, Size):

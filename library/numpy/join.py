@@ -238,7 +238,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _rolled(x: Tracer, dim: int, n: Any, by: Any) -> Tracer:
-    """The same by index, where only a call knows the shift or how many elements there are: as many as the shift goes round."""
+    """The same by index, where the shift is traced or the number of elements symbolic, to which the shift is reduced."""
     if isinstance(by, Tracer):
         if not is_integer_dtype(by.dtype) or by.ndim:
             raise DTypeError(f"roll needs an integer as shift, got {by.dtype}{list(by.shape)}")

@@ -401,7 +401,7 @@ def _places(x: Tracer, v: Tracer, side: str) -> Tracer:
 
 
 def _halved(x: Tracer, v: Tracer, is_before: Callable[[Tracer, Tracer], Tracer]) -> Tracer:
-    """`_places` in an array whose size only a call knows: as many steps as its size has bits."""
+    """`_places` in an array of symbolic size: as many steps as its size has bits."""
     x, v = (build("stop_gradient", z) if z.dtype.kind == "f" else z for z in (x, v))  # a loop over them needs no derivative
     left = lift_as(x.shape[0], INT64)  # the place is among `count` to `count + left`, for all elements alike
 

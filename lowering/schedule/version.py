@@ -38,7 +38,7 @@ from .rewriting import computed, copied, put_instead, replace_index, take_body
 
 
 def bound_of(loop: ForOp) -> AffineExpr | None:
-    """The upper bound of a loop without carried values from 0 by steps of 1, if it is one expression that only a call knows."""
+    """The upper bound of a loop without carried values from 0 by steps of 1, if it is one symbolic expression."""
     (low, *lows), (high, *highs) = loop.lower.data.results, loop.upper.data.results
     known = loop.trip_count() is not None or lows or highs or loop.results or loop.step.value.data != 1
     plain = isinstance(low, AffineConstantExpr) and low.value == 0 and linear_form(high, len(loop.upper_operands)) is not None

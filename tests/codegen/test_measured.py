@@ -1,4 +1,4 @@
-"""The file of what was measured: it is taken where it is about this machine and whole, and ignored otherwise."""
+"""The file of measurements: it is used if it is complete and about this machine, and ignored otherwise."""
 
 from __future__ import annotations
 

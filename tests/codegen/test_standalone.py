@@ -77,7 +77,7 @@ def test_every_iteration_runs_once(tmp_path: Path, system: str):
     if done.returncode and "gomp" in done.stderr:
         pytest.skip("the C compiler has no OpenMP")
     assert done.returncode == 0, done.stderr
-    # threads that are asked for are there, also on one processor
+    # requested threads exist, also on one processor
     done = subprocess.run([program], capture_output=True, text=True, env={"OMP_DYNAMIC": "false", "OMP_THREAD_LIMIT": "8"})
     assert done.returncode == 0
     assert set(done.stdout.split()) == ({"1"} if system == "openmp" and "linux" in target.triple else {"0"})

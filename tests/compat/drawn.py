@@ -1,4 +1,4 @@
-"""What the tests at drawn options share: drawing, spreading an operand, and the check of values and derivatives."""
+"""Shared by the tests at drawn options: drawing, spreading an operand, and the check of values and derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of keys: what moves them, against jax, word by word; what maps over them and carries them; what is refused."""
+"""Arrays of keys: functions that move them, against jax, word by word; maps, carried values, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what we compute is what jax computes: shapes, dtypes, and numbers within a few units in the last place."""
+"""Compares our results with jax's: shapes, dtypes, and numbers within a few units in the last place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed of each program, in the same way with either set of names: values, derivatives, and both under vmap."""
+"""The modes of each program, the same with either set of names: values, derivatives, and both under vmap."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from programs import Program, corpus
 
 PASSES = HERE / "passes.txt"
 XLA_FLAGS = "--xla_backend_optimization_level=0"
-"""jax is asked for numbers, not for speed: a program compiles in half the time."""
+"""jax gives the numbers, its speed does not matter: a program compiles in half the time."""
 
 AT_ONCE = 30
 """Programs of a process."""

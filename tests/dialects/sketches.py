@@ -1,4 +1,4 @@
-"""Random small graphs: what the draws of rules, derivatives and batching rules have in common."""
+"""Random small graphs, shared by the draws of rules, derivatives and batching rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/rules.md is what the declarations say."""
+"""docs/rules.md agrees with the declarations."""
 
 from __future__ import annotations
 

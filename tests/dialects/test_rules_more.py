@@ -1,4 +1,4 @@
-"""What one example a rule does not show: other element types, and sizes that are not known."""
+"""Rules beyond their example: other element types, and unknown sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that only a call knows: arithmetic and comparisons against numbers, normal forms, text."""
+"""Symbolic sizes: arithmetic and comparisons against numbers, normal forms, text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example `examples/extension`: installed as any package is, its tests pass; without it, nothing of it is known."""
+"""The example `examples/extension`: installed as any package is, its tests pass; without it, its names are unknown."""
 
 from __future__ import annotations
 

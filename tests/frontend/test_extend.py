@@ -1,4 +1,4 @@
-"""What is registered from outside: refusals, taken names, order, keys of the cache. The example's tests do the rest."""
+"""Registrations of other packages: refusals, taken names, order, keys of the cache. The example's tests do the rest."""
 
 from __future__ import annotations
 

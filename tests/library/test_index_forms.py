@@ -1,4 +1,4 @@
-"""Indices that NumPy takes and that are written seldom: tuples in tuples, known bools; and functions that cannot be traced."""
+"""Rare forms of indices that NumPy takes: tuples in tuples, known bools; and functions that cannot be traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of NumPy's functions that are seldom given, eager and compiled, against NumPy; and which ones are not there."""
+"""Rare arguments of NumPy's functions, eager and compiled, against NumPy; and the arguments that we lack."""
 
 from __future__ import annotations
 

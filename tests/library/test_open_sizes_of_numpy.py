@@ -1,4 +1,4 @@
-"""Functions of `lamina.numpy` at sizes that only a call knows, against NumPy."""
+"""Functions of `lamina.numpy` at symbolic sizes, against NumPy."""
 
 import lamina as lm
 import lamina.numpy as lnp

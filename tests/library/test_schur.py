@@ -1,4 +1,4 @@
-"""Schur's form, and what is found by it: residuals of matrices of all kinds, SciPy's values, derivatives, errors."""
+"""Schur's form, and functions computed from it: residuals of matrices of all kinds, SciPy's values, derivatives, errors."""
 
 from __future__ import annotations
 

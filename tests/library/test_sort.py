@@ -1,4 +1,4 @@
-"""Sorting and what follows from order against NumPy, bit for bit; derivatives and batching against jax."""
+"""Sorting and functions of order against NumPy, bit for bit; derivatives and batching against jax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parallel regions of scheduled programs and how many chunks each has: what the tests of the grain share.
+"""The parallel regions of scheduled programs and how many chunks each has: shared by the tests of the grain.
 
 `python tests/lowering/chunks.py [target]` prints the table of `PROGRAMS`: for each kernel its regions, as chunks (operations).
 """

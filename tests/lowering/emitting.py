@@ -1,4 +1,4 @@
-"""Textual kernels compiled and called: what the emission tests share."""
+"""Compiles and calls textual kernels; shared by the emission tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels from text: what is proved stays in bounds for all sizes, what is not is checked when it runs."""
+"""Kernels from text: proved accesses stay in bounds for all sizes, others are checked at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with sizes that only a call knows, compiled once: every size, both call paths, mismatches, memory."""
+"""Programs with symbolic sizes, compiled once: every size, both call paths, mismatches, memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets from lifetimes, memory in place, and what the pass writes."""
+"""Offsets from lifetimes, results in place, and the output of the pass."""
 
 from __future__ import annotations
 

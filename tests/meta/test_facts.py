@@ -1,4 +1,4 @@
-"""What passes know of ops is declared with the ops: no other file lists them."""
+"""Facts about ops are declared in their classes: no other file lists ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The house: packages, import directions, relative imports."""
+"""The layout of the package: folders, import directions, relative imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waist: what the tools load, and what the face offers."""
+"""The boundary between compiler and libraries: what the tools load, and what `api.py` offers."""
 
 from __future__ import annotations
 

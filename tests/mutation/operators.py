@@ -149,7 +149,7 @@ class _Edits:
         self.context: list[ast.AST] = []
 
     def edit(self, owner: Any, field: str, new: Any, index: int | None = None) -> None:
-        """A mutant that puts `new` in the place of `owner.field` (or its element `index`)."""
+        """A mutant that replaces `owner.field` (or its element `index`) by `new`."""
         shown = self._shown(owner)
         before = _text(shown)
 

@@ -1,4 +1,4 @@
-"""What a mutation run plants faults in: rewrite rules, loop forms, derivatives, batching rules; and how a fault is planted.
+"""Where a mutation run plants faults: rewrite rules, loop forms, derivatives, batching rules; and how a fault is planted.
 
 A fault is compiled and put into the functions that are already loaded (their code is exchanged), or into the class attribute
 that an expression declares, so that nothing is imported anew.

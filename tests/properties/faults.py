@@ -1,7 +1,7 @@
 """Faults in the default schedule: programs and kernels to schedule, and what makes a step of a strategy fail.
 
-A fault is a place (kernel, strategy, nest, number of the step) and a kind. Whatever fails, the rest of the schedule goes
-on, and what is compiled computes the same.
+A fault is a position (kernel, strategy, nest, number of the step) and a kind. Whatever fails, the rest of the schedule
+is applied, and the compiled code computes the same.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class _Watched:
 def schedule(
     module: ModuleOp, fault: Fault | None = None, without: Place | None = None
 ) -> tuple[Counter[Place], list[Fallback]]:
-    """Schedule a module, with a fault or without a part of a strategy: the steps that were asked for, and what failed."""
+    """Schedule a module, with a fault or without a part of a strategy: the requested steps, and the failures."""
     asked: Counter[Place] = Counter()
     events: list[Fallback] = []
     watched = tuple(_Watched(strategy, asked, fault, without) for strategy in strategies.STRATEGIES)
@@ -287,7 +287,7 @@ def row_subject(row: Row) -> Subject:
 
 
 OPEN: dict[str, dict[str, Any]] = {"open rows": {"x": ("n", None)}}
-"""The sizes of programs that only a call knows."""
+"""The symbolic sizes of programs."""
 
 
 def program_subject(name: str, function: Callable[..., Any], args: Sequence[np.ndarray], rtol: float = 2e-5) -> Subject:

@@ -1,4 +1,4 @@
-"""Arguments of sizes that only a call knows, for functions of every namespace, and what their results are compared with."""
+"""Arguments of symbolic sizes, for functions of every namespace, and what their results are compared with."""
 
 from __future__ import annotations
 

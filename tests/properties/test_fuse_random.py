@@ -1,4 +1,4 @@
-"""Random graphs: what fusion, vectorization and buffer planning make of them computes what the graph means."""
+"""Random graphs: after fusion, vectorization and buffer planning they compute the same as the graph."""
 
 from __future__ import annotations
 

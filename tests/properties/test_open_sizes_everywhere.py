@@ -1,4 +1,4 @@
-"""Functions of the namespaces at sizes that only a call knows, with arguments of a table: where known sizes work, open ones do.
+"""Functions of the namespaces at symbolic sizes, with arguments of a table: where known sizes work, open ones do.
 
 `VALUES` are computed and compared, `TRACED` have a trace of open sizes. A new function needs a row, or a reason in `REFUSED`.
 """

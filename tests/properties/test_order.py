@@ -1,4 +1,4 @@
-"""What strategies say of their order: it holds for the list, and for the steps that they take."""
+"""The declared order of strategies holds for the list, and for the steps that they take."""
 
 from __future__ import annotations
 

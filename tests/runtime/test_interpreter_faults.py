@@ -1,4 +1,4 @@
-"""What the reference interpreter refuses: sizes that do not fit at run time, endless calls, too many iterations."""
+"""Programs that the reference interpreter refuses: sizes that do not fit at run time, endless calls, too many iterations."""
 
 from __future__ import annotations
 

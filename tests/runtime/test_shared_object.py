@@ -217,7 +217,7 @@ def test_other_files_are_refused(path: Path, tmp_path: Path):
 
 
 def test_what_others_link_is_loaded(tmp_path: Path):
-    """Two objects in one shared object, linked by the C compiler; functions of one name are told apart by those of C."""
+    """Two objects in one shared object, linked by the C compiler; C names distinguish functions of one name."""
     for name, op in (("one", "add"), ("two", "mul")):
         text = f"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{\n  %y = graph.{op} %x, %x : tensor<2xf32>\n"
         (tmp_path / f"{name}.mlir").write_text(f"{text}  return %y : tensor<2xf32>\n}}")

@@ -1,4 +1,4 @@
-"""Names in text and what defines them, as the parser has it."""
+"""Names in text and their definitions, as the parser finds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Malformed input: each a clear message with a place, exit status 1 or 2, no traceback, no hang."""
+"""Malformed input: each a clear message with a location, exit status 1 or 2, no traceback, no hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipelines of data: what the elements are, that they can be gone on with anywhere, and threads that end."""
+"""Pipelines of data: their elements, resuming at any position, and threads that end."""
 
 from __future__ import annotations
 

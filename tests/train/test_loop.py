@@ -1,4 +1,4 @@
-"""Training loops: a model converges, and one that stops and goes on in another process has the same bits."""
+"""Training loops: a model converges, and one that is stopped and resumed in another process has the same bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of columns are one kernel where their columns stay in a cache, and mean what they meant."""
+"""Functions of columns are one kernel where their columns fit a cache, with the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ops lead to which, as groups of ops grow: the bits that are kept say what a search finds."""
+"""Reachability between groups of ops as they grow: the stored bits agree with a search."""
 
 from __future__ import annotations
 

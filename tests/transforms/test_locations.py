@@ -1,4 +1,4 @@
-"""Where derivatives and batches stand: what is built of an op, and what is said about it, at the op's own place."""
+"""Locations of derivatives and batches: ops built from an op, and errors about it, have the op's location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The digits training step comes out lean: nothing of the derivative is left that a person would not have written."""
+"""The digits training step is lean: no op of the derivative is left that a person would not have written."""
 
 from __future__ import annotations
 

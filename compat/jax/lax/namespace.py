@@ -268,7 +268,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
 
 def _prefixes(combine: Callable[..., list[Any]], xs: list[Any], dims: Sequence[int], n: Size) -> list[Any]:
-    """The rounds of a scan over a number of elements that only a call knows: each takes elements that far back."""
+    """The rounds of a scan over a symbolic number of elements: each takes elements that far back."""
     at = lnp.arange(n)
 
     def far_back(x: Any, d: int, reach: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Soft caps of logits, `cap * tanh(x / cap)`, and what else shows how lamina is extended.
+"""Soft caps of logits, `cap * tanh(x / cap)`, and other extensions of lamina.
 
 >>> import numpy as np
 >>> soft_cap(np.float32([0, 1, 1000]), cap=50.0)

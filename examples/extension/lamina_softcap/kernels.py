@@ -1,4 +1,4 @@
-"""A kernel that computes an op where it is told that this pays."""
+"""A kernel that computes an op where its cost is least."""
 
 from __future__ import annotations
 

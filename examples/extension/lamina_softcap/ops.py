@@ -1,4 +1,4 @@
-"""Two ops, one by what it stands for and one by its loops, and a rewrite rule."""
+"""Two ops, one with a decomposition and one with loops, and a rewrite rule."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .ops import SoftCapOp
 @extend.register_pass
 @dataclass(frozen=True)
 class CapLogitsPass(extend.ModulePass):
-    """Cap what goes into each softmax. Option: `cap`.
+    """Cap the operand of each softmax. Option: `cap`.
 
     A softmax of a soft cap is left as it is.
     """

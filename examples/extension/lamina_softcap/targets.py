@@ -1,4 +1,4 @@
-"""A target: a level that exists, and how one machine differs from it."""
+"""A target: an existing level with the differences of one machine."""
 
 from __future__ import annotations
 

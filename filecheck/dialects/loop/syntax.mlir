@@ -72,7 +72,7 @@ program.func @launches(%x: memref<8xf32>) -> (%y: memref<8xf32>) {
   loop.launch @facts(%x, %y, %n) scratch 64 : (memref<8xf32>, memref<8xf32>, index)
 }
 
-/// Effects, and calls of functions whose sizes only a call knows.
+/// Effects, and calls of functions with symbolic sizes.
 // CHECK-LABEL: program.func private @turn
 //       CHECK:   loop.callback print "x = {0}" read(%x) into() : (memref<?xf32>)
 //       CHECK:   loop.callback callback "f" read(%x) into(%y) : (memref<?xf32>, memref<?xf32>)

@@ -64,7 +64,7 @@ func.func @some(%x: tensor<1x8x6x4xf32>, %w: tensor<2x8x2x2xf32>) -> tensor<1x2x
 
 // -----
 
-/// Not split: a stride in the dilated dim, sizes that only a call knows, less to save than to move.
+/// Not split: a stride in the dilated dim, symbolic sizes, less to save than to move.
 // CHECK-LABEL: func.func @no_stride
 //   CHECK-NOT:   graph.concat
 func.func @no_stride(%x: tensor<1x8x4xf32>, %w: tensor<2x8x3xf32>) -> tensor<1x2x4xf32> {

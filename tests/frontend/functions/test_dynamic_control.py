@@ -1,4 +1,4 @@
-"""Loops and branches over arrays whose sizes only a call knows: one compilation for all, equal to those of known sizes."""
+"""Loops and branches over arrays of symbolic sizes: one compilation for all, equal to those of known sizes."""
 
 from __future__ import annotations
 

@@ -491,7 +491,7 @@ def mutate(tree: ast.Module, rng: random.Random) -> None:
 
 
 def replace(root: ast.AST, one: ast.expr, other: ast.expr) -> None:
-    """Put an expression in the place of another."""
+    """Replace an expression by another."""
     for node in ast.walk(root):
         for field, value in ast.iter_fields(node):
             if value is one:

@@ -1,4 +1,4 @@
-"""Kernels that are found again by their source and what its names mean."""
+"""Compiled kernels are found by their source and the meanings of its names."""
 
 from __future__ import annotations
 

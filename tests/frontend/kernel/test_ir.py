@@ -1,4 +1,4 @@
-"""The IR that Python source becomes: what is a reduction, an fma, a bound; names, places, types and locations of ops."""
+"""The IR that Python source becomes: what is a reduction, an fma, a bound; names, memory spaces, types and locations of ops."""
 
 # ruff: noqa: B007, F841  kernels are read, not run
 

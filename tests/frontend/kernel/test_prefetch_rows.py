@@ -1,4 +1,4 @@
-"""Hints for rows whose places are data: places are read where there are some, and results stay the same."""
+"""Prefetches of rows whose indices are data: indices are read only where they exist, and results stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that go past the caches: the same results wherever a buffer begins, and what is refused."""
+"""Non-temporal stores: the same results wherever a buffer begins, and what is refused."""
 
 from __future__ import annotations
 

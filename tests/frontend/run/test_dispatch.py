@@ -1,4 +1,4 @@
-"""Calls of eager functions that came before: found by native code, and what tells one from another."""
+"""Repeated calls of eager functions: native code finds them, and their keys distinguish them."""
 
 from __future__ import annotations
 

@@ -365,7 +365,7 @@ def test_a_call_that_came_before_is_not_recorded(monkeypatch: pytest.MonkeyPatch
     for a, b in zip(first, again, strict=True):
         assert type(b) is lm.Array and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
         assert b.flags.c_contiguous and b.flags.writeable and not any(np.shares_memory(b, z) for z in (x, y, n))
-    # what an argument is, and the options, tell calls apart
+    # the kinds of arguments and the options distinguish calls
     assert lnp.add(x, 1).dtype == np.float32 and lnp.add(x, True).dtype == np.float32 and lnp.add(n, True).dtype == np.int64
     assert lnp.add(n, 1).dtype == np.int64 and lnp.add(n, 1.0).dtype == np.float64
     assert lnp.divide(1, 0.0 * x)[0] == np.inf and lnp.divide(1, -0.0 * x)[0] == -np.inf

@@ -1,4 +1,4 @@
-"""What people read about a kernel: its loops as Python, and the report."""
+"""The reports about a kernel: its loops as Python, and `explain`."""
 
 from __future__ import annotations
 

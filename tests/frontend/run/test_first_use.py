@@ -1,4 +1,4 @@
-"""What a call does not need is not imported, made or collected."""
+"""A call imports, makes and collects nothing that it does not need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a handler of a signal raises, and memory that is exhausted, end a compilation wherever they come."""
+"""Exceptions of signal handlers and exhausted memory end a compilation wherever they occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What traced functions read beside their arguments: values of enclosing traces, and Python's own state."""
+"""Values that traced functions read beside their arguments: those of enclosing traces, and Python's own state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes that only a call knows in ordinary Python: what is written for numbers computes the same of one compilation."""
+"""Symbolic sizes in ordinary Python: code written for numbers computes the same from one compilation."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def programs(modules: Sequence[str], names: dict[str, Any]) -> dict[str, Callabl
 
 
 def _run(examples: Sequence[str], names: dict[str, Any]) -> list[Any]:
-    """The values of expressions; a text in the place of an error."""
+    """The values of expressions; a text replaces an error."""
     world, values = dict(names), []
     for source in examples:
         tree = ast.parse(source)

@@ -1,4 +1,4 @@
-"""Affine expressions over values and what accesses move by, against evaluation at points."""
+"""Affine expressions over values and strides of accesses, against evaluation at points."""
 
 from __future__ import annotations
 

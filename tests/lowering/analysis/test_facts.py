@@ -1,4 +1,4 @@
-"""What is known of a kernel is kept while nothing changes it, and no longer."""
+"""Facts about a kernel are kept as long as the kernel does not change, and no longer."""
 
 from __future__ import annotations
 

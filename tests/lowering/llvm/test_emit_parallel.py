@@ -1,4 +1,4 @@
-"""What a parallel loop tells the thread runtime about its work."""
+"""The work that a parallel loop reports to the thread runtime."""
 
 from __future__ import annotations
 

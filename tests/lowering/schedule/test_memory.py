@@ -1,4 +1,4 @@
-"""Primitives that move memory: what they leave computes the same bits, and what would not is refused with a witness."""
+"""Primitives that move memory: their results compute the same bits, and illegal steps are refused with a witness."""
 
 from __future__ import annotations
 
@@ -549,7 +549,7 @@ def test_prefetch_refuses_what_it_cannot_ask_for() -> None:
 
 
 def test_prefetch_shares_the_lines_of_a_tile() -> None:
-    """All of the next tile is asked for, each line once; what the kernel computes is the same."""
+    """All of the next tile is prefetched, each line once; the kernel computes the same."""
     module, [names] = same(TILED, SIZES, Prefetch("B", "ko", 1, over="ii"))
     assert names == ()
     hints = prefetches(module)

@@ -1,4 +1,4 @@
-"""Primitives that change loop nests: what they leave computes the same, bit for bit, and what would not is refused.
+"""Primitives that change loop nests: their results compute the same bits, and illegal steps are refused.
 
 Kernels are interpreted before and after, on random arrays of sizes from 0 to 20; the interpreter runs parallel loops backwards.
 """

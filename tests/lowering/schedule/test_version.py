@@ -1,4 +1,4 @@
-"""Products of rows that only a call knows: one compilation, code for one row, for few, for some and for many."""
+"""Matmuls with a symbolic number of rows: one compilation, code for one row, for few, for some and for many."""
 
 from __future__ import annotations
 

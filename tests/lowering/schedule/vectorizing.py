@@ -1,4 +1,4 @@
-"""Kernels vectorized and interpreted: what the tests of loop-vectorize share."""
+"""Vectorizes and interprets kernels; shared by the tests of loop-vectorize."""
 
 from __future__ import annotations
 

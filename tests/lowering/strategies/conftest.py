@@ -1,4 +1,4 @@
-"""What tests of schedules share."""
+"""Fixtures of the tests of schedules."""
 
 from __future__ import annotations
 

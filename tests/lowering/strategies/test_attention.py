@@ -1,4 +1,4 @@
-"""Attention as it is defined, scheduled: any sizes, on any target, give what the op means."""
+"""The plain loops of attention, scheduled: any sizes, on any target, give the op's results."""
 
 from __future__ import annotations
 

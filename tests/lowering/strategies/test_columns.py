@@ -1,4 +1,4 @@
-"""Kernels that go through rows in an order that is kept: their columns are divided among threads, whatever the sizes are."""
+"""Kernels with sequential loops over rows: their columns are divided among threads, whatever the sizes are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concats whose operands are stored where the result is: values, whatever else needs them, and in loops."""
+"""Concats whose operands are computed in the memory of the result: values, other users of them, and loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pads of large operands, which fill what is around the operand and not the place of the operand itself."""
+"""Pads of large operands, which fill only the padding and not the memory of the operand."""
 
 from __future__ import annotations
 

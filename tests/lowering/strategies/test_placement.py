@@ -1,4 +1,4 @@
-"""What loops say of where they run is proved where they are translated, and goes when a step makes it untrue."""
+"""The placements that loops state are proved when they are translated, and dropped when a step invalidates them."""
 
 from __future__ import annotations
 

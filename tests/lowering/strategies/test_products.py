@@ -197,7 +197,7 @@ BACKWARDS = {"all": slice(None, None, -1), "some": slice(-3, None, -1), "every o
 @pytest.mark.parametrize("shape", [(257, 129, 300), (700, 512, 64)], ids=lambda s: "x".join(map(str, s)))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_of_a_left_operand_may_go_backwards(rows, shape, dtype):
-    """Tiles beyond the last row read the first one again where the operand is read as it lies."""
+    """Tiles beyond the last row read the first one again where the operand is read in place, unpacked."""
     (m, n, k), rows = shape, BACKWARDS[rows]
     x, w = (RNG.integers(-3, 4, size).astype(dtype) for size in ((m, k), (k, n)))
     np.testing.assert_array_equal(lm.jit(lambda x, w: x[rows] @ w)(x, w), x[rows] @ w)

@@ -1,4 +1,4 @@
-"""Functions of rows: what several passes compute is computed once, with the same results."""
+"""Functions of rows: values that several passes need are computed once, with the same results."""
 
 from __future__ import annotations
 

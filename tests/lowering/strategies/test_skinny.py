@@ -1,4 +1,4 @@
-"""Products of few rows in the default schedule: the right operand is read once, as it lies."""
+"""Matmuls with few rows in the default schedule: the right operand is read once, in place, unpacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules and code follow what a target says that things cost; sums keep their parts whatever it says."""
+"""Schedules and code follow the costs of a target; the chunks of sums do not depend on them."""
 
 from __future__ import annotations
 

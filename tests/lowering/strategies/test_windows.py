@@ -1,4 +1,4 @@
-"""Sliding windows as they are defined, scheduled: any windows, on any target, give what the op means."""
+"""The plain loops of sliding windows, scheduled: any windows, on any target, give the op's results."""
 
 from __future__ import annotations
 

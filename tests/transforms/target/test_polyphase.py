@@ -1,4 +1,4 @@
-"""Convolutions of dilated images by their phases: what they compute, and what they no longer compute."""
+"""Convolutions of dilated images by their phases: results, and the work that is saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A package `jax` that is lamina: libraries written for jax import it in the place of jax (`tests/libraries/run.py`).
+"""A package `jax` that is lamina: libraries written for jax import it instead of jax (`tests/libraries/run.py`).
 
 Names that lamina has under another module are found there; what it has no name for is `Missing`, which a library may import and
 which raises when it is called. Dtypes and promotion are jax's.
