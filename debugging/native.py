@@ -76,7 +76,7 @@ class Native:
             return None
         call = self._kernel if case.is_kernel else self._function
         first = call(case.name, entry, inputs, FILLS[0], False)
-        ways = [(FILLS[1], False, "it reads memory that nobody wrote")]
+        ways = [(FILLS[1], False, "it reads uninitialized memory")]
         if not case.is_kernel and self._host(case.name).donation_pairs:
             ways.append((FILLS[0], True, "a result over a donated argument is wrong"))
         for fill, over, fault in ways:

@@ -390,7 +390,7 @@ class _Validation:
 _MEMORY = ("memref.alloc", "loop.alloc", "program.func", "loop.kernel")
 
 _WAYS: tuple[tuple[str, Any, str], ...] = (
-    ("fill", 0x2A, "it reads memory that nobody wrote"),
+    ("fill", 0x2A, "it reads uninitialized memory"),
     ("backwards", False, "it depends on the order of parallel iterations"),
     ("over_donated", True, "a result over a donated argument is wrong"),
 )

@@ -148,7 +148,7 @@ def show_compiling(times: CompileTimes, console: Console) -> None:
 def _curve(times: CompileTimes) -> str:
     curve = ", ".join(f"{n}: {1e3 * seconds:.0f} ms" for n, seconds in times.curve.items())
     ratios = ", ".join(f"{ratio:.2f}" for ratio in times.doublings)
-    return f"programs of so many distinct kernels, {curve}; each doubling takes {ratios} times as long (at most 2 is asked for)"
+    return f"programs of so many distinct kernels, {curve}; each doubling takes {ratios} times as long (the goal is at most 2)"
 
 
 def _fresh(times: CompileTimes) -> str:

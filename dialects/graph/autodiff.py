@@ -128,7 +128,7 @@ class DerivativeOp(TransformOp, ABC):
 
 @irdl_op_definition
 class JvpOp(DerivativeOp):
-    """A function and its directional derivative: results, then one tangent a float result.
+    """A function and its directional derivative: results, then one tangent for each float result.
 
     ```mlir
     %y, %dy = graph.jvp @f(%x) tangents(%dx) wrt [0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)

@@ -146,7 +146,7 @@ class Elementwise(Derivative):
 
 @dataclass(frozen=True)
 class Custom(Derivative):
-    """`jvp(b, op, tangents)` builds the tangents of the results, one value a result or None for zero.
+    """`jvp(b, op, tangents)` builds the tangents of the results, one value for each result or None for zero.
 
     `tangents[k]` is a value or None (zero); they are not all zero. What it builds from tangents must be linear ops.
     """

@@ -282,7 +282,7 @@ class SoftmaxOp(AlongDims):
     def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         _, e, total = _exp_shifted(b, operands[0], dims)
-        # one division a row: a sum is at least 1, or what is not finite about it shows in the product as in the quotient
+        # one division for each row: a sum is at least 1, or what is not finite about it shows in the product as in the quotient
         return b.mul(e, restore(b, b.div(b.full_like(total, 1), total), dims, shape_of(operands[0])))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -475,7 +475,7 @@ class CrossEntropyOp(CompositeOp):
     ```
 
     (C1) Logits are f32 or f64 of rank 2, labels i32 or i64 of rank 1.
-    (C2) One label a row.
+    (C2) There is one label for each row.
     """
 
     name = "graph.cross_entropy"

@@ -150,7 +150,7 @@ class BatchNormOp(CompositeOp):
 
     (C1) All have one element type, f32 or f64.
     (C2) The dim is within the rank.
-    (C3) Statistics, weight and bias are of rank 1, a number a channel.
+    (C3) Statistics, weight and bias are of rank 1, a number for each channel.
     """
 
     name = "graph.batch_norm"

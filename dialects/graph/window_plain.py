@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .window import ExtremeOp, ReduceWindowOp, Slide
 
 Tap = Sequence[Index]
-"""An element of a window: one index a dim."""
+"""An element of a window: one index for each dim."""
 Read = Callable[[list[AffineExpr]], SSAValue]
 """Reads an operand at a position."""
 Values = Sequence[SSAValue]

@@ -109,7 +109,7 @@ class ForOp(LoopOp):
     (C2) The step is positive and at most 2^40.
     (C3) Each bound is one or more expressions over the index values given to it.
     (C4) The body's first argument is the index; a carrying loop has one more argument a carried value.
-    (C5) The body yields one value a result, of the result's type, and as many inits are given.
+    (C5) The body yields one value for each result, of the result's type, and as many inits are given.
     (C6) Only seq and unroll loops carry values, only reduce loops reduce.
     (C7) A parallel loop may say how it runs on threads: `threads`, `threads(collapse 2)` where so many nested loops are divided
     together, `threads(interchange)` where each thread runs the sequential loop that is the body around its iterations,
@@ -387,7 +387,7 @@ class WhileOp(LoopOp):
     ```
 
     (C1) The body has one argument a carried value, of the init's type; so are the results.
-    (C2) The body yields the condition, an i1, and one value a result.
+    (C2) The body yields the condition, an i1, and one value for each result.
     """
 
     name = "loop.while"
@@ -459,7 +459,7 @@ class IfOp(LoopOp):
     }
     ```
 
-    (C1) Both branches yield one value a result, of the result's type.
+    (C1) Both branches yield one value for each result, of the result's type.
     """
 
     name = "loop.if"

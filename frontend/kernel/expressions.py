@@ -53,7 +53,7 @@ class Expressions(Views):
         except Mismatch as mismatch:
             self.refuse(node, str(mismatch))
         if isinstance(found, Array):
-            self.refuse(node, f"'{found.name}' is an array and no value here: subscript it, one index a dim")
+            self.refuse(node, f"'{found.name}' is an array and no value here: subscript it, one index for each dim")
         if isinstance(found, Items):
             self.refuse(node, f"'{ast.unparse(node)}' is a tuple and no value here: subscript it")
         return found

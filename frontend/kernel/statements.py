@@ -191,7 +191,7 @@ class Statements(Iteration):
             self.copy_into(target, self.view(target, array), found)
         elif isinstance(found, Array):
             if not isinstance(target, ast.Name):
-                self.refuse(target, f"'{found.name}' is an array and no value here: subscript it, one index a dim")
+                self.refuse(target, f"'{found.name}' is an array and no value here: subscript it, one index for each dim")
             before = self.env.get(target.id)
             is_free = isinstance(before, Unset | None) or (isinstance(before, Array) and target.id not in self.pinned)
             if not is_free and before is not found:

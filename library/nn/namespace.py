@@ -263,5 +263,5 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
             raise ShapeError(f"cross_entropy needs labels of the shape of the logits {list(x.shape)}, got {list(y.shape)}")
         return -mean(sum(lift_as(y, x.dtype) * log_softmax(x), -1))
     if y.shape != x.shape[:-1]:
-        raise ShapeError(f"cross_entropy needs one label an example: logits are {list(x.shape)}, labels {list(y.shape)}")
+        raise ShapeError(f"cross_entropy needs one label for each example: logits are {list(x.shape)}, labels {list(y.shape)}")
     return build("cross_entropy", reshape_tracer(x, (y.size, x.shape[-1])), reshape_tracer(as_index(y), (y.size,)))

@@ -109,7 +109,7 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, *, axi
         eps: a number that keeps groups of equal elements finite.
 
     Raises:
-        ShapeError: the channels are no groups of one size, or weight or bias are not one number a channel.
+        ShapeError: the channels are no groups of one size, or weight or bias are not one number for each channel.
 
     Wu and He, "Group normalization", ECCV 2018.
 
@@ -148,12 +148,12 @@ def normalize(x: Any, *, axis: Any = -1, eps: float = 1e-12) -> Any:
 
 
 def _channels(x: Tracer, name: str, value: Any, default: float | None, axis: int) -> Tracer:
-    """A number a channel, of the dtype of x."""
+    """A vector with a number for each channel, of the dtype of x."""
     size = x.shape[axis]
     value = lift(full((size,), default, dtype=x.dtype)) if value is None else lift_as(lift(value), x.dtype)
     if value.shape != (size,):
         raise ShapeError(
-            f"batch_norm needs a {name} of one number a channel: axis {axis} of {list(x.shape)} has {size}, "
+            f"batch_norm needs a {name} of one number for each channel: axis {axis} of {list(x.shape)} has {size}, "
             f"the {name} is {list(value.shape)}"
         )
     return value
@@ -177,7 +177,7 @@ def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None
         eps: a number that keeps channels without variance finite.
 
     Raises:
-        ShapeError: statistics, weight or bias are not one number a channel.
+        ShapeError: statistics, weight or bias are not one number for each channel.
 
     >>> import numpy as np, lamina as lm
     >>> x = np.array([[1.0, 10.0], [3.0, 30.0]])
@@ -204,7 +204,7 @@ def batch_norm_train(x: Any, weight: Any = None, bias: Any = None, *, axis: int 
         running averages of them.
 
     Raises:
-        ShapeError: weight or bias are not one number a channel.
+        ShapeError: weight or bias are not one number for each channel.
 
     >>> import numpy as np, lamina as lm
     >>> y, mean, var = lm.nn.batch_norm_train(np.array([[1.0, 10.0], [3.0, 30.0]]), eps=0.0)

@@ -295,7 +295,7 @@ def _segments(
     """The rows of `data` combined by their ids; a segment without rows has `start`, or a bound of the dtype."""
     x, ids = lift(data), index_array(segment_ids, checked=num_segments is not None)
     if x.ndim == 0 or ids.shape != x.shape[:1]:
-        raise ShapeError(f"{what} needs one id a row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
+        raise ShapeError(f"{what} needs one id for each row, data is {list(x.shape)}, segment_ids {list(ids.shape)}")
     if x.dtype == BOOL:
         raise DTypeError(f"{what} takes numbers, got bool: convert with .astype(...)")
     if num_segments is None:

@@ -314,7 +314,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         ShapeError: the lists are empty or of different lengths.
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError(f"select needs a choice a condition, got {len(condlist)} conditions, {len(choicelist)} choices")
+        raise ShapeError(f"select needs a choice for each condition, got {len(condlist)} conditions, {len(choicelist)} choices")
     *choices, y = _of_one_dtype([*choicelist, default])
     for condition, x in zip(reversed(condlist), reversed(choices), strict=True):
         y = where(condition, x, y)
@@ -336,14 +336,14 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     Every function is evaluated on all of `x`, since which elements it is for depends on values.
 
     Raises:
-        ShapeError: there is not a function a condition, or one more.
+        ShapeError: there is not a function for each condition, or one more.
     """
     x = lift(x)
     functions = list(funclist)
     conditions = _conditions(condlist, len(functions), x.ndim)
     extra = len(functions) - len(conditions)
     if extra not in (0, 1):
-        raise ShapeError(f"piecewise needs a function a condition or one more, got {len(functions)} for {len(conditions)}")
+        raise ShapeError(f"piecewise needs one function per condition, or one more, got {len(functions)} for {len(conditions)}")
     default = functions.pop() if extra else 0
 
     def value(function: Any) -> Any:

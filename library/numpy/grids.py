@@ -211,7 +211,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     """
     sizes = static_shape(dims)
     if len(multi_index) != len(sizes):
-        raise ShapeError(f"ravel_multi_index needs an index a dim of {list(sizes)}, got {len(multi_index)}")
+        raise ShapeError(f"ravel_multi_index needs an index for each dim of {list(sizes)}, got {len(multi_index)}")
     _check_order(order)
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
     if len(modes) != len(sizes) or not {*modes} <= {"raise", "clip", "wrap"}:

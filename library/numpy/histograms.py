@@ -32,7 +32,7 @@ def histogramdd(
 
     Args:
         sample: points, `[n, d]`, or a sequence of `d` vectors.
-        bins: a number, one number a dim, or the edges of each dim.
+        bins: a number, one number for each dim, or the edges of each dim.
         range: ends of each dim; those of the points by default.
     """
     points = stack(list(sample), -1) if isinstance(sample, tuple | list) else array(sample)

@@ -224,7 +224,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if len(axes) == 1 and len(shifts) > 1:
         axes = tuple(axes) * len(shifts)
     if len(axes) != len(shifts):
-        raise ShapeError(f"roll needs one shift an axis, got shift {shift} for axis {axis}")
+        raise ShapeError(f"roll needs one shift for each axis, got shift {shift} for axis {axis}")
     for one, by in zip(axes, shifts, strict=True):
         dim = normalize_axis(one, x.ndim)
         n = x.shape[dim]

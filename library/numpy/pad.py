@@ -35,7 +35,7 @@ __all__ = ["pad"]
 
 @dataclass(frozen=True)
 class _Options:
-    """The further arguments of modes: two numbers a dim each."""
+    """The further arguments of modes: two numbers for each dim."""
 
     constants: Tracer
     ends: Tracer

@@ -343,7 +343,7 @@ def _ignoring_nan(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(x, axis, dtype, keepdims=keepdims, where=there, **options)
 
     ignoring.__name__ = ignoring.__qualname__ = f"nan{function.__name__}"
-    ignoring.__doc__ = f"`np.{ignoring.__name__}`: of what is not NaN."
+    ignoring.__doc__ = f"`np.{ignoring.__name__}`, over the elements that are not NaN."
     return array_function(ignoring)
 
 

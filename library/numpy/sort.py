@@ -345,8 +345,8 @@ quantile = _of_shares(
     skips_nan=False,
 )
 percentile = _of_shares("percentile", "`np.percentile`: `quantile` in percent.", skips_nan=False, unit=100)
-nanquantile = _of_shares("nanquantile", "`np.nanquantile`: of what is not NaN.", skips_nan=True)
-nanpercentile = _of_shares("nanpercentile", "`np.nanpercentile`: of what is not NaN.", skips_nan=True, unit=100)
+nanquantile = _of_shares("nanquantile", "`np.nanquantile`, over the elements that are not NaN.", skips_nan=True)
+nanpercentile = _of_shares("nanpercentile", "`np.nanpercentile`, over the elements that are not NaN.", skips_nan=True, unit=100)
 
 
 @array_function

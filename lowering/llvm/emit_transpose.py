@@ -1,8 +1,8 @@
 """Blocks of memory that are read by columns: rows are loaded as vectors, and columns made by shuffles.
 
-A vector of one element from each of several rows takes a load and an insertion a lane. When an unrolled loop reads such vectors
-at neighbouring subscripts, `loop.for unroll %k = 0 to 8` around `loop.load %x[%i, %k] along 0 : vector<8xf32>`, the rows are
-loaded as vectors instead and transposed in registers: 24 shuffles for 64 elements.
+A vector of one element from each of several rows takes a load and an insertion for each lane. When an unrolled loop reads such
+vectors at neighbouring subscripts, `loop.for unroll %k = 0 to 8` around `loop.load %x[%i, %k] along 0 : vector<8xf32>`, the
+rows are loaded as vectors instead and transposed in registers: 24 shuffles for 64 elements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs the corpus with lamina and with jax and compares: `make conformance`, or `run.py [NAME ...] [--update] [--jobs 2]`.
 
-`passes.txt` has what passes, a line a program and dtype. What is in it and does not pass is a regression, and the run fails. A
-program that stops at a public name that we do not have is in it as `missing: NAME`. `--update` writes it anew.
+`passes.txt` has what passes, a line for each program and dtype. What is in it and does not pass is a regression, and the run
+fails. A program that stops at a public name that we do not have is in it as `missing: NAME`. `--update` writes it anew.
 """
 
 from __future__ import annotations

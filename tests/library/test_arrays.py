@@ -293,5 +293,5 @@ def test_nn() -> None:
     same(lm.nn.cross_entropy(logits, labels), want, 1e-12)
     same(lm.nn.cross_entropy(logits, np.eye(4)[labels]), want, 1e-12)
     same(lm.nn.gelu(x, approximate=False), lm.nn.gelu(x), 1e-2)
-    with pytest.raises(lm.ShapeError, match="one label an example"):
+    with pytest.raises(lm.ShapeError, match="one label for each example"):
         lm.nn.cross_entropy(x, labels)

@@ -197,7 +197,7 @@ def test_segment_sum() -> None:
     same(lnp.segment_sum(data, ids, 0), np.zeros((0, 40), np.float32))
     with pytest.raises(lm.TracingError, match="num_segments="):
         lm.jit(lm.segment_sum)(data, ids)
-    with pytest.raises(lm.ShapeError, match="one id a row"):
+    with pytest.raises(lm.ShapeError, match="one id for each row"):
         lm.segment_sum(data, ids[:3])
 
 

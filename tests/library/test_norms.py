@@ -130,7 +130,7 @@ def test_statistics_may_be_batched() -> None:
         (lambda x: lm.nn.layer_norm(x, x), r"layer_norm needs a weight of the sizes that are normalized, \[3\] of \[2, 3\]"),
         (lambda x: lm.nn.layer_norm(x, None, x[0, :2]), "needs a bias of the sizes"),
         (lambda x: lm.nn.rms_norm(x, axis=()), "rms_norm needs at least one axis"),
-        (lambda x: lm.nn.batch_norm(x, x[0], x[0, :2]), "needs a var of one number a channel: axis 1 of"),
+        (lambda x: lm.nn.batch_norm(x, x[0], x[0, :2]), "needs a var of one number for each channel: axis 1 of"),
         (lambda x: lm.nn.layer_norm(x, axis=2), "axis 2"),
     ],
 )

@@ -3,9 +3,9 @@
     python tests/mutation/run.py [--area rules] [--only slice_of] [--again] [--jobs 2] [--table build/mutants.txt]
 
 All tests of TESTS are loaded once. A first child runs each of them and notes the statements that it reaches; then children
-plant one mutant after the other and run the tests that reach it until one fails. The table has a line a mutant: the fault and
-its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one that is
-killed, is an error, as is a mutant that survives.
+plant one mutant after the other and run the tests that reach it until one fails. The table has a line for each mutant: the
+fault and its killer. Mutants that mean the same are in `equivalent.txt` with a reason; an entry that fits no mutant, or one
+that is killed, is an error, as is a mutant that survives.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def test_batch_norm(momentum: float | None) -> None:
     assert ours.num_batches_tracked.dtype == np.int64 and ours.running_mean.dtype == np.float32
     compare(ours.eval(), theirs.eval(), normal(3, 4, 2, 5), call, 1e-4)
     assert ours.eval()(normal(3, 4))[1].running_mean is ours.running_mean
-    with pytest.raises(lm.ShapeError, match=r"two elements a channel or more, got shape \[1, 4\]"):
+    with pytest.raises(lm.ShapeError, match=r"two elements for each channel or more, got shape \[1, 4\]"):
         ours(normal(1, 4))
 
 

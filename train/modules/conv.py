@@ -64,7 +64,7 @@ def _hashable(padding: Any) -> Any:
 
 
 class _Conv(_Windowed):
-    """The convolution of images `[batch, in_channels, ...]`; a bias a channel is added.
+    """The convolution of images `[batch, in_channels, ...]`; a bias for each channel is added.
 
     Args:
         in_channels, out_channels: features of images and results.
@@ -107,7 +107,7 @@ class _Conv(_Windowed):
 
 
 class _ConvTranspose(_Windowed):
-    """The transpose of a convolution by its images: `lm.nn.conv_transpose2d`, and a bias a channel.
+    """The transpose of a convolution by its images: `lm.nn.conv_transpose2d`, and a bias for each channel.
 
     Args:
         in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, key, dtype, init: as of `Conv2d`.

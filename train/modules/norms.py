@@ -161,7 +161,7 @@ class BatchNorm(Module):
         count = math.prod(shape) // shape[self.axis]
         if isinstance(count, int) and count < 2:
             raise ShapeError(
-                f"BatchNorm in training needs two elements a channel or more, got shape {list(shape)}: call eval()"
+                f"BatchNorm in training needs two elements for each channel or more, got shape {list(shape)}: call eval()"
             )
         batches = self.num_batches_tracked + 1
         share = self.momentum if self.momentum is not None else 1 / batches

@@ -85,7 +85,7 @@ def padtype_to_pads(in_shape: Dims, window_shape: Dims, window_strides: Dims, pa
     """`jax.lax.padtype_to_pads`: the padding of each dim that "SAME", "SAME_LOWER" or "VALID" means; pairs stay as they are.
 
     Raises:
-        ShapeError: there is no such word, or there is not one pair a dim.
+        ShapeError: there is no such word, or there is not one pair for each dim.
     """
     if not isinstance(padding, str):
         pads = [static_shape(pair) for pair in padding]

@@ -350,7 +350,7 @@ def select_and_scatter_add(
     """The gradient of a maximum or minimum over windows: each element of `source` added at its window's first extreme.
 
     Args:
-        source: one float a window.
+        source: one float for each window.
         operand: floats that the windows slide over.
         select: `ge` for maxima, `le` for minima.
 
@@ -368,6 +368,6 @@ def select_and_scatter_add(
     slide = _Slide(x.shape, window_dimensions, window_strides, padding, None, None)
     t = lift_as(source, x.dtype)
     if t.shape != slide.result:
-        raise ShapeError(f"select_and_scatter_add needs one element a window, {list(slide.result)}, got {list(t.shape)}")
+        raise ShapeError(f"select_and_scatter_add needs one element for each window, {list(slide.result)}, got {list(t.shape)}")
     props = {"window": slide.size, "stride": slide.strides, "low": slide.low, "high": slide.high, "dilation": slide.dilation}
     return build("window_put", x, t, kind=kind, **props)

@@ -137,7 +137,7 @@ def broadcast_in_dim(operand: Any, shape: Any, broadcast_dimensions: Any) -> Any
     """`operand` repeated to a shape, in which its dims stand at `broadcast_dimensions`.
 
     Raises:
-        ShapeError: there is not one position a dim, or a size fits no dim.
+        ShapeError: there is not one position for each dim, or a size fits no dim.
     """
     x, sizes, places = lift(operand), nonnegative(static_shape(shape)), static_shape(broadcast_dimensions)
     if len(places) != x.ndim or len(set(places)) != len(places):
@@ -160,7 +160,7 @@ def slice(operand: Any, start_indices: Any, limit_indices: Any, strides: Any = N
     """`operand[start:limit:stride]` along all dims.
 
     Raises:
-        ShapeError: not one number a dim, or a limit beyond the end.
+        ShapeError: not one number for each dim, or a limit beyond the end.
     """
     x, start, limit = lift(operand), static_shape(start_indices), static_shape(limit_indices)
     steps = (1,) * x.ndim if strides is None else static_shape(strides)
