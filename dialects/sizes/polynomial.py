@@ -1,8 +1,8 @@
-"""Symbolic sizes, as values: `Size` is what stands for one in a shape, `2*n + 1` as well as `n`.
+"""Symbolic sizes as values: a `Size` stands for one in a shape, `n` as well as `2*n + 1`.
 
-A size is a polynomial with integer coefficients over *atoms*: symbols, quotients `floordiv(e, c)` and `max(e, 0)`. It has one
-normal form, so that sizes known to be equal compare equal, and one that is a number is an `int`. Comparisons that its symbols'
-bounds decide are decided, others raise.
+A size is a polynomial with integer coefficients over *atoms*: symbols, quotients `floordiv(e, c)` and `max(e, 0)`. It has a
+normal form, so that sizes known to be equal compare equal; constants are plain `int`. Comparisons that the bounds of symbols
+decide give a bool, others raise.
 
     >>> n = Size.symbol("n")
     >>> (n + 1) * 2 - n, n * 64 // 64 == n, n < n + 1
@@ -35,7 +35,7 @@ _estimates = _Estimates()
 
 @contextmanager
 def estimates() -> Iterator[None]:
-    """Where costs are weighed: here a size that is compared, or made a number, is what it is expected to be."""
+    """A block for cost models, in which comparisons and conversions of sizes use their expected values."""
     _estimates.depth += 1
     try:
         yield
@@ -44,16 +44,16 @@ def estimates() -> Iterator[None]:
 
 
 TYPICAL = 256
-"""What a symbolic size is taken to be where costs are weighed."""
+"""The value of a symbol in cost models."""
 
 
 class Size:
-    """A size that only a call knows. It is immutable, and never a number: what comes to one is an `int`."""
+    """A symbolic size. It is immutable and never constant: arithmetic whose result is constant gives an `int`."""
 
     __slots__ = ("__dict__", "_hash", "terms")
-    __array_priority__ = 2000  # NumPy's operators leave it to ours
+    __array_priority__ = 2000  # NumPy's operators defer to ours
     special: frozenset[int] = frozenset()
-    """The numbers that programs of this size are also compiled for by themselves."""
+    """The values for which programs of this size are also compiled separately."""
 
     def __init__(self, terms: Sequence[tuple[Monomial, int]]):
         self.terms = tuple(terms)
@@ -76,7 +76,7 @@ class Size:
         return self._hash
 
     def __eq__(self, other: object) -> Any:
-        """Whether both are one size. Code of the user's must not take sizes for different that a call may make equal."""
+        """Whether both are one size. User code must not see sizes as different that may be equal in a call."""
         if self is other or (isinstance(other, Size) and self.terms == other.terms):
             return True
         if not (isinstance(other, Size) or _is_int(other)):
@@ -106,7 +106,7 @@ class Size:
 
     @property
     def constant(self) -> int:
-        """The number in the sum."""
+        """The constant term."""
         return next((c for monomial, c in self.terms if not monomial), 0)
 
     @property
@@ -125,11 +125,11 @@ class Size:
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest number that it may be, as far as the bounds of symbols tell."""
+        """The least and the greatest value, from the bounds of the symbols."""
         return bounds_of(self)
 
     def at(self, values: Mapping[str, int]) -> int:
-        """The number, given those of all its symbols by name."""
+        """The value, given the values of all its symbols by name."""
         return self.substitute(lambda symbol: values[symbol.name])
 
     def substitute(self, value: Callable[[Symbol], Any]) -> Any:
@@ -145,16 +145,16 @@ class Size:
     # -- arithmetic
 
     as_number: ClassVar[Callable[[Size], Any] | None] = None
-    """What makes an array of a size for arithmetic with floats; whoever traces sets it."""
+    """Converts a size to an array for arithmetic with floats; set by the tracer."""
     is_asked_by_user: ClassVar[Callable[[Size], bool]] = staticmethod(lambda size: False)
-    """Whether code of the user's that is traced asks, which wants the answer of each call; whoever traces sets it."""
+    """Whether traced user code makes the comparison, whose outcome may differ between calls; set by the tracer."""
     compared: ClassVar[Callable[[Size, str, Any], Any]] = staticmethod(lambda size, sign, other: None)
-    """What is the comparison in code of the user's that the trace can take as a value; None if Python wants the answer."""
+    """The traced value of a comparison in user code; None where Python needs a bool."""
     located: ClassVar[Callable[[SizeError], SizeError]] = staticmethod(lambda error: error)
-    """Gives an error the place in the user's code that asks; whoever traces sets it."""
+    """Adds the location in user code to an error; set by the tracer."""
 
     def _number(self) -> Any:
-        """What arithmetic with floats is done with: where costs are weighed a number, else an array of the trace."""
+        """The operand for arithmetic with floats: the expected value in cost models, else an array of the trace."""
         if _estimates.depth:
             return expected_size(self)
         if Size.as_number is None:
@@ -179,7 +179,7 @@ class Size:
         return NotImplemented if (terms := _terms(other)) is None else _sum(((terms, 1), (self.terms, -1)))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
-        """A function of NumPy's: that of sizes and integers is a size, any other one an array of the trace."""
+        """A NumPy function: of sizes and integers it gives a size, otherwise an array of the trace."""
         if method == "__call__" and ufunc.__name__ in _OF_UFUNC and not options:
             if all(isinstance(x, Size) or _is_int(x) for x in args):
                 return _OF_UFUNC[ufunc.__name__](*[x if isinstance(x, Size) else int(x) for x in args])
@@ -341,8 +341,8 @@ _OF_UFUNC: dict[str, Callable[..., Any]] = {
 
 
 def _is_value(x: Any) -> bool:
-    """Whether a number or array of NumPy's that is no integer meets a size in arithmetic."""
-    np = sys.modules.get("numpy")  # values of a module that nobody has imported meet nothing
+    """Whether an operand is a NumPy array or a number other than an integer."""
+    np = sys.modules.get("numpy")  # without the module there are no such values
     of_numpy = np is not None and isinstance(x, np.generic | np.ndarray)
     return (of_numpy or isinstance(x, float | complex)) and not _is_int(x)
 
@@ -392,11 +392,11 @@ def symbols_of(sizes: Sequence[Any]) -> tuple[Symbol, ...]:
 
 
 def require_at_least(size: Size, least: int) -> None:
-    """Go on where a size is known to be so large.
+    """Check that a size is at least a number.
 
     Raises:
-        LeastSizeError: it would be, were its symbol larger.
-        SizeError: it cannot be told for another reason.
+        LeastSizeError: this holds only if its symbol is large enough.
+        SizeError: it cannot be decided for another reason.
         ShapeError: it is smaller.
     """
     low, high = (size - least).bounds
@@ -417,7 +417,7 @@ def require_at_least(size: Size, least: int) -> None:
 
 
 def _at_least(size: Size, least: int, low: int) -> bool:
-    """Whether a size of one symbol is so large wherever that is at least `low`."""
+    """Whether a size of one symbol is at least a number for all values of the symbol from `low` on."""
     found = substituted(size, lambda symbol: Size.symbol(symbol.name, low, None, symbol.multiple))
     return found >= least if isinstance(found, int) else found.bounds[0] >= least
 
@@ -428,7 +428,7 @@ def substituted(size: Any, value: Callable[[Symbol], Any]) -> Any:
 
 
 def exact_quotient(size: Any, by: Any) -> Any:
-    """`size / by` where that is a size for all values of symbols; None else."""
+    """`size / by` where that is a size for all values of symbols; else None."""
     if isinstance(size, int) and isinstance(by, int):
         return None if not by or size % by else size // by
     if not isinstance(by, Size):
@@ -438,7 +438,7 @@ def exact_quotient(size: Any, by: Any) -> Any:
 
 
 def floor_quotient(size: Any, by: Size) -> Any:
-    """`size / by` rounded down, where that is a size for all values of symbols; None else: `n * n // (n + 1)` is `n - 1`."""
+    """`size / by` rounded down, where that is a size for all values of symbols; else None: `n * n // (n + 1)` is `n - 1`."""
     quotient, rest = _long_division(size, by)
     if isinstance(rest, int) and rest == 0:
         return quotient
@@ -450,7 +450,7 @@ def floor_quotient(size: Any, by: Size) -> Any:
 
 
 def _long_division(size: Any, by: Size) -> tuple[Any, Any]:
-    """A quotient of polynomials and what is left, as far as leading terms can be divided by that of the divisor."""
+    """Quotient and remainder of polynomials, as long as leading terms are multiples of the divisor's."""
     rest, quotient = size, 0
     lead, coefficient = _lead(by)
     for _ in range(16):
@@ -474,7 +474,7 @@ def _exact_number(size: Size, by: int) -> Any:
 
 
 def _content(monomial: Monomial, c: int) -> int:
-    """A number that a term is a multiple of."""
+    """A number of which a term is a multiple."""
     for atom in monomial:
         if isinstance(atom, Symbol):
             c *= atom.multiple
@@ -508,13 +508,13 @@ def _divided(size: Size, by: int) -> Any:
     low, high = left.bounds
     if low >= 0 and high < by:
         return total
-    if left.terms[0][1] < 0:  # of both ways to write it the one that divides what grows with its symbols
+    if left.terms[0][1] < 0:  # the normal form has the dividend that grows with its symbols
         return total - (by - 1 - left) // by
     return total + Size.product((Quotient(left, by),))
 
 
 def _exact_term(monomial: Monomial, c: int, by: int) -> Any:
-    """A term divided by a number that it is a multiple of, since its symbols are."""
+    """A term divided by a number of which it is a multiple, since its symbols are multiples."""
     factors = list(monomial)
     shared = gcd(c, by)
     result, by = c // shared, by // shared
@@ -561,7 +561,7 @@ def _terms(value: Any) -> Sequence[tuple[Monomial, int]] | None:
 
 
 def _sum(parts: Sequence[tuple[Sequence[tuple[Monomial, int]], int]]) -> Any:
-    """The sum of terms, each part times a number: a `Size`, or an int."""
+    """The sum of lists of terms, each times a factor: a `Size`, or an int."""
     total: dict[Monomial, int] = {}
     again: list[Any] = []
     for terms, factor in parts:
@@ -616,10 +616,10 @@ def _compare(size: Size, other: Any, sign: str, decide: Callable[[float, float],
 
 
 def _answered(size: Size, sign: str, other: Any) -> Any:
-    """The answer to a question of the user's that only a call knows, as a traced value.
+    """The outcome of a comparison in user code, as a traced value.
 
     Raises:
-        SizeError: Python wants it.
+        SizeError: Python needs a bool.
     """
     found = Size.compared(size, sign, other)
     if found is None:
@@ -632,7 +632,7 @@ def _is_zero(low: float, high: float) -> bool | None:
 
 
 def is_equal(a: Any, b: Any) -> bool | None:
-    """Whether two sizes are equal; None if only a call knows."""
+    """Whether two sizes are equal; None if that may differ between calls."""
     difference = a - b
     return difference == 0 if isinstance(difference, int) else _is_zero(*difference.bounds)
 
@@ -642,11 +642,11 @@ def _is_asked_by_user(size: Size) -> bool:
 
 
 DECIDED_FROM = 1024
-"""Questions about sizes that are settled from so many elements on may be asked: smaller sizes then get code of their own."""
+"""Largest lower bound that is suggested to decide a comparison, in elements: smaller sizes then get separate code."""
 
 
 def _undecided(size: Size, sign: str, other: Any, decide: Callable[[float, float], bool | None] | None = None) -> SizeError:
-    """The error of a question that only a call answers: with the least size that settles it, if that is small."""
+    """The error of an undecided comparison, with the least size from which on it is decided, if that is small."""
     difference = size - other
     names = ", ".join(repr(s.name) for s in difference.symbols)
     message = (
@@ -665,14 +665,14 @@ def _undecided(size: Size, sign: str, other: Any, decide: Callable[[float, float
 
 
 def _bounds_from(size: Size, low: int) -> tuple[float, float]:
-    """The bounds of a size of one symbol where that is at least `low`."""
+    """The bounds of a size of one symbol for values of the symbol from `low` on."""
     found = substituted(size, lambda symbol: Size.symbol(symbol.name, low, symbol.high, symbol.multiple))
     return (found, found) if isinstance(found, int) else found.bounds
 
 
 @lru_cache(maxsize=1024)
 def expected_size(size: Any) -> int:
-    """A number to weigh costs with: each symbol `TYPICAL`, as far as its bounds allow."""
+    """The value of a size in cost models: each symbol is `TYPICAL`, or the nearest value within its bounds."""
 
     def value(symbol: Symbol) -> int:
         number = max(symbol.low, TYPICAL - TYPICAL % symbol.multiple)
