@@ -221,7 +221,7 @@ def measure_stores(machine: Machine) -> None:
     for size in _COPIES:
         ways = {name: StoreProbe(memory, size, target, name == "past") for name in ("through", "past")}
         gains[size] = race(ways, share).gain("past", "through")
-    machine.notes.append("speedup of non-temporal stores: " + ", ".join(f"{_kib(s)} {g:.2f}" for s, g in gains.items()))
+    machine.notes.append("non-temporal stores, speedup: " + ", ".join(f"{_kib(s)} {g:.2f}" for s, g in gains.items()))
     machine.target = replace(target, stream_bytes=first_that_pays(gains))
 
 

@@ -44,13 +44,8 @@ def test_what_is_measured_is_kept_and_shown(capsys, monkeypatch):
     written = capsys.readouterr().out
     target = measured.read(here)
     assert get(str(target)) == target and written == measured.text_of(target, here, _notes(written))
-    for words in (
-        "vectors, Gflop/s: ",
-        "div double: one after the other",
-        "exp float: ",
-        "reads, Gbyte/s: ",
-        "non-temporal stores",
-    ):
+    notes = ("vectors, Gflop/s: ", "div double: one after the other", "exp float: ", "reads, Gbyte/s: ", "non-temporal stores")
+    for words in notes:
         assert f"\n# {words}" in written
     assert lamina_tune.main(["--machine", "--show"]) == 0
     assert written in capsys.readouterr().out
