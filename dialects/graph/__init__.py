@@ -15,7 +15,21 @@ from .base import OPS
 FAMILIES = (
     *("fusion", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
-    *("index", "scan", "sort", "top_k", "factor", "orthogonal", "eigh", "bidiagonal", "svd", "schur", "eig", "solving"),
+    *(
+        "gather",
+        "scatter",
+        "scan",
+        "sort",
+        "top_k",
+        "factor",
+        "orthogonal",
+        "eigh",
+        "bidiagonal",
+        "svd",
+        "schur",
+        "eig",
+        "solving",
+    ),
     *("attention", "autodiff", "collective", "custom", "control", "conditional", "effects", "kernel", "packed_dot"),
 )
 

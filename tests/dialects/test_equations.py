@@ -18,7 +18,7 @@ from drawn_cases import CASE_DRAWS
 from graphs import CASES, define
 from lamina.dialects.graph import OPS, bidiagonal, eig, eigh, factor, orthogonal, schur, solving, svd
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
-from lamina.dialects.graph.index import find_places
+from lamina.dialects.graph.indexing import find_slices
 from lamina.dialects.graph.sort_keys import position_type
 from lamina.dialects.loop.loops import PAIR_MONOIDS
 from lamina.dialects.loop.subscripts import linear_form
@@ -257,18 +257,18 @@ def check_unknown_sizes(row: Row) -> None:
         ((4, 5), "batch dims", {"at": (1,), "batch": (0,)}),
     ],
 )
-def test_places_that_there_are_not(shape: tuple[int, ...], message: str, props: dict[str, Any]) -> None:
+def test_slices_out_of_bounds(shape: tuple[int, ...], message: str, props: dict[str, Any]) -> None:
     with pytest.raises(ShapeError, match=message):
-        find_places(tensor(f32, shape), [tensor(i64, (3,))], {k: to_attribute(v) for k, v in props.items()})
+        find_slices(tensor(f32, shape), [tensor(i64, (3,))], {k: to_attribute(v) for k, v in props.items()})
 
 
-def test_sizes_of_places_that_something_else_tells() -> None:
+def test_sizes_of_slices_from_other_types() -> None:
     """An index tensor's unknown size is that of another one, or of the operand's batch dim."""
     props = {"at": to_attribute((0, 1))}
     types = [tensor(i64, (DYNAMIC, 2)), tensor(i64, (3, DYNAMIC))]
-    assert find_places(tensor(f32, (4, 5)), types, props).points == (3, 2)
+    assert find_slices(tensor(f32, (4, 5)), types, props).points == (3, 2)
     props = {"at": to_attribute((1,)), "batch": to_attribute((0,))}
-    assert find_places(tensor(f32, (4, 5)), [tensor(i64, (DYNAMIC, 7))], props).points == (4, 7)
+    assert find_slices(tensor(f32, (4, 5)), [tensor(i64, (DYNAMIC, 7))], props).points == (4, 7)
 
 
 @pytest.mark.parametrize(
