@@ -12,6 +12,10 @@ endif
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
+LIT := $(BIN)/python -m lit.main -j $(JOBS) -q
+# runs each of its arguments, whatever became of those before it, and fails at the end with those that failed
+RUN_ALL := run() { failed=; for part; do echo "$$part"; eval "$$part" || failed="$$failed  $$part\n"; done; \
+  [ -z "$$failed" ] || { printf "failed:\n$$failed" >&2; return 1; }; }; run
 
 # what reads CPython's objects and the source of functions
 ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads kernel_call kernel_fuzz pool signature threads) \
@@ -72,18 +76,18 @@ setup: $(VENV)/.dev  ## create .venv and install lamina with the test and dev ex
 oracles: $(VENV)/.oracles  ## install jax and torch, which some tests compare with; without them these are skipped
 
 test: $(VENV)/.test  ## set up, then run what every change needs: pytest without the thorough tests, and lit
-	$(PYTEST) -m "not slow and not thorough" tests
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q filecheck
+	@$(RUN_ALL) '$(PYTEST) -m "not slow and not thorough" tests' \
+	  '$(LIT) filecheck'
 
 test-thorough: $(VENV)/.test  ## run the sweeps and whole programs that `test` leaves out (tests/pytest.ini)
-	$(PYTEST) -m "thorough and not slow" tests
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 filecheck/schedule
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param processes=1 filecheck/tools filecheck/pipeline
+	@$(RUN_ALL) '$(PYTEST) -m "thorough and not slow" tests' \
+	  '$(LIT) --param validate=1 filecheck/schedule' \
+	  '$(LIT) --param processes=1 filecheck/tools filecheck/pipeline'
 
 test-all: $(VENV)/.test  ## every test, as CI runs them: `test` and `test-thorough`, in one session
-	$(PYTEST) tests
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param validate=1 filecheck
-	$(BIN)/python -c 'from lit.main import main; main()' -j $(JOBS) -q --param processes=1 filecheck/tools filecheck/pipeline
+	@$(RUN_ALL) '$(PYTEST) tests' \
+	  '$(LIT) --param validate=1 filecheck' \
+	  '$(LIT) --param processes=1 filecheck/tools filecheck/pipeline'
 
 fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)

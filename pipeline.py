@@ -312,17 +312,18 @@ def build(
     from .codegen.executable import cached_executable
     from .codegen.partition import Ahead
     from .dialects.fingerprint import fingerprint
+    from .dialects.operations import clone
 
     target = runnable_target(module, target)
     if is_before(module, "optimized") and _has_many_ops(module):
-        module = module if consume else module.clone()
+        module = module if consume else clone(module)
         _roll(module)
         consume = True
     key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
     with Ahead(target, workers=_load_workers) as ahead:
 
         def make() -> tuple[Signature, str]:
-            return lower(module if consume else module.clone(), entry, names, target, ahead.add)
+            return lower(module if consume else clone(module), entry, names, target, ahead.add)
 
         return cached_executable(key, make, entry, target, ahead)
 

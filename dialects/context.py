@@ -10,7 +10,7 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
 
 from .. import extensions
-from . import printing, vocabulary
+from . import vocabulary
 
 OURS = {
     "graph": ("graph", "Graph"),
@@ -31,7 +31,6 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     Args:
         allow_unregistered: accept ops, attributes and types of unknown dialects in generic syntax.
     """
-    printing.install()
     ctx = Context(allow_unregistered=allow_unregistered)
     for name, factory in get_all_dialects().items():
         if name not in (*OURS, "arith", "math", "vector"):

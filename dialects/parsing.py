@@ -37,7 +37,7 @@ from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from ..errors import is_interruption
-from . import literals, printing, text_versions
+from . import literals, text_versions
 from .lexing import LaminaLexer
 from .locations import Locations, failed_part
 from .parse_messages import ExplainedError, Messages
@@ -71,7 +71,6 @@ class LaminaParser(Messages, Locations):
     """
 
     def __init__(self, ctx: Context, input: str | bytes, name: str = "<stdin>") -> None:
-        printing.install()
         text = decode(input, name) if isinstance(input, bytes) else input
         self.start_messages()
         self.start_locations(text, name)

@@ -3,8 +3,7 @@
 xDSL 0.74 prints `[0.0, -0.0]` as the splat `0.0`, does not recognize NaN splats, loses NaN payloads, and prints over 100
 elements of type i1 as a blob that MLIR reads differently. Methods of one attribute class, which every printer
 in the process calls (`str(op)`, messages, cache keys), decide all of it; a Printer subclass would fix only the texts whose
-writers use it. So `install` replaces two methods of that class once, and for the same reason the method that prints tensor
-types, which have symbolic sizes here (`sizes/attribute.py`). Beside it only `fast_ir.py` patches xDSL.
+writers use it. So `xdsl_patches.py` replaces two methods of that class by those of this module.
 """
 
 from __future__ import annotations
@@ -12,20 +11,11 @@ from __future__ import annotations
 from io import StringIO
 from typing import Any
 
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType, TensorType
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, IndexType, IntegerType
 from xdsl.printer import Printer
-
-from .sizes.attribute import print_tensor_type
 
 LIST_LIMIT = 100
 """Up to this many elements print as a list, more as a hexadecimal blob (as in MLIR)."""
-
-
-def install() -> None:
-    """Make dense attributes and tensor types print losslessly in this process. May be called any number of times."""
-    TensorType.print_builtin = print_tensor_type  # pyright: ignore[reportAttributeAccessIssue]
-    DenseIntOrFPElementsAttr.is_splat = is_splat  # pyright: ignore[reportAttributeAccessIssue]
-    DenseIntOrFPElementsAttr.print_without_type = print_without_type  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def is_splat(attr: DenseIntOrFPElementsAttr) -> bool:

@@ -24,7 +24,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 from xdsl.irdl import (
     EqAttrConstraint,
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
@@ -39,6 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..errors import ShapeError
 from .assembly import pairs_attribute, pairs_of
 from .loop.shapes import NumberedShape, given_shapes, parse_shapes, print_shapes, shapes_attribute
+from .operations import BaseOp
 from .program_views import GetGlobalOp, ReinterpretCastOp
 from .sizes.attribute import SizesAttr
 from .sizes.binding import Bindings, Dim, dims_of
@@ -49,7 +49,7 @@ _I8 = IntegerType(8)
 
 
 @irdl_op_definition
-class FuncOp(IRDLOperation):
+class FuncOp(BaseOp):
     """A host function: it launches kernels on buffers, which are its inputs, its results, and views of its arena.
 
     All are contiguous and belong to the caller. The arena is the memory of intermediate buffers, the last argument once

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from . import vocabulary
 from .functions import FUNCTIONS
+from .operations import append, create
 from .packed_dot import KINDS
 from .scalar_ops import DotWordsOp
 from .types import (
@@ -110,13 +111,13 @@ class ScalarBuilder:
         """Append an op and return its first result."""
         if self.location is not None:
             op.location = self.location
-        self.block.add_op(op)
+        append(self.block, op)
         return op.results[0]
 
     def const(self, value: float | int | bool, type: Attribute) -> SSAValue:
         """A constant of a scalar type, or a splat of a vector type."""
         attribute = _constant(value, copysign(1.0, value) if value == 0 else 0.0, type)
-        return self.insert(vocabulary.ConstantOp.create(result_types=[type], properties={"value": attribute}))
+        return self.insert(create(vocabulary.ConstantOp, result_types=[type], properties={"value": attribute}))
 
     def binary(self, name: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """`add sub mul div floordiv rem max min pow and or xor shl shr` by element type, or a function of two floats.
@@ -133,7 +134,7 @@ class ScalarBuilder:
             properties["fastmath"] = _FASTMATH_NONE
         elif op in _OVERFLOW_OPS:
             properties["overflowFlags"] = _NO_OVERFLOW
-        return self.insert(op.create(operands=[x, y], result_types=[x.type], properties=properties))
+        return self.insert(create(op, operands=[x, y], result_types=[x.type], properties=properties))
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
         return self.binary("add", x, y)
@@ -156,43 +157,45 @@ class ScalarBuilder:
     def unary(self, name: str, x: SSAValue) -> SSAValue:
         """A function of a float, by its name in `functions.py`."""
         op = FUNCTIONS[name].op
-        return self.insert(op.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
+        return self.insert(create(op, operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
 
     def fma(self, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
         """`x * y + z` of floats, in one rounding where the target has the instruction."""
         properties: dict[str, Attribute] = {"fastmath": _FASTMATH_NONE}
-        return self.insert(math.FmaOp.create(operands=[x, y, z], result_types=[x.type], properties=properties))
+        return self.insert(create(math.FmaOp, operands=[x, y, z], result_types=[x.type], properties=properties))
 
     def dot_words(self, of: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """The sum of the products of the parts of two words, of a kind of `words.KINDS`."""
         result = _with_element(x.type, KINDS[of].result)
-        return self.insert(DotWordsOp.create(operands=[x, y], result_types=[result], properties={"of": StringAttr(of)}))
+        return self.insert(create(DotWordsOp, operands=[x, y], result_types=[result], properties={"of": StringAttr(of)}))
 
     def count(self, name: str, x: SSAValue) -> SSAValue:
         """`popcount`, the bits that are set, or `clz`, those above the highest that is, of an integer."""
         element = scalar_of(x.type)
         signless = self.bitcast(x, IntegerType(width_of(element)))
-        return self.bitcast(self.insert(_COUNTS[name].create(operands=[signless], result_types=[signless.type])), element)
+        return self.bitcast(self.insert(create(_COUNTS[name], operands=[signless], result_types=[signless.type])), element)
 
     def bitcast(self, x: SSAValue, element: Attribute) -> SSAValue:
         """The same bits as another element type, as wide as that of `x`."""
         if scalar_of(x.type) == element:
             return x
-        return self.insert(arith.BitcastOp.create(operands=[x], result_types=[_with_element(x.type, element)]))
+        return self.insert(create(arith.BitcastOp, operands=[x], result_types=[_with_element(x.type, element)]))
 
     def neg(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
             return self.insert(
-                arith.NegfOp.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE})
+                create(arith.NegfOp, operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE})
             )
         return self.sub(self.const(0, x.type), x)
 
     def abs(self, x: SSAValue) -> SSAValue:
         if is_float(scalar_of(x.type)):
-            return self.insert(math.AbsFOp.create(operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE}))
+            return self.insert(
+                create(math.AbsFOp, operands=[x], result_types=[x.type], properties={"fastmath": _FASTMATH_NONE})
+            )
         if is_unsigned(scalar_of(x.type)):
             return x
-        return self.insert(math.AbsIOp.create(operands=[x], result_types=[x.type]))
+        return self.insert(create(math.AbsIOp, operands=[x], result_types=[x.type]))
 
     def sign(self, x: SSAValue) -> SSAValue:
         """-1, 0 or 1; NaN for NaN, and 0 of either sign keeps its value +0 as in NumPy."""
@@ -219,13 +222,13 @@ class ScalarBuilder:
                 "predicate": IntegerAttr(_CMPF[predicate], 64),
                 "fastmath": _FASTMATH_NONE,
             }
-            return self.insert(vocabulary.CmpfOp.create(operands=[x, y], result_types=[result], properties=properties))
+            return self.insert(create(vocabulary.CmpfOp, operands=[x, y], result_types=[result], properties=properties))
         table = _CMPI if kind_of(element) is Kind.SIGNED else _CMPU
         properties = {"predicate": IntegerAttr(table[predicate], 64)}
-        return self.insert(vocabulary.CmpiOp.create(operands=[x, y], result_types=[result], properties=properties))
+        return self.insert(create(vocabulary.CmpiOp, operands=[x, y], result_types=[result], properties=properties))
 
     def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
-        return self.insert(vocabulary.SelectOp.create(operands=[condition, x, y], result_types=[x.type]))
+        return self.insert(create(vocabulary.SelectOp, operands=[condition, x, y], result_types=[x.type]))
 
     def convert(self, x: SSAValue, element: Attribute) -> SSAValue:
         """Convert to another element type, keeping the lanes. Floats to integers truncate and saturate, NaN gives 0."""
@@ -238,7 +241,7 @@ class ScalarBuilder:
             return self.convert(self.convert(x, i64), element)
         if is_stored(element) and is_float(element) and not is_float(source):
             return self.convert(self._wide_float(x, element), element)
-        return self.insert(_cast(source, element).create(operands=[x], result_types=[_with_element(x.type, element)]))
+        return self.insert(create(_cast(source, element), operands=[x], result_types=[_with_element(x.type, element)]))
 
     def _wide_float(self, x: SSAValue, element: Attribute) -> SSAValue:
         """Integers as floats that are rounded to `element` as they themselves are: those of more than 16 bits for bf16 are f64.

@@ -10,18 +10,19 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, VectorType
 from xdsl.ir import Attribute, Dialect, Operation
-from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import AnyAttr, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .functions import FUNCTIONS
+from .operations import BaseOp
 from .packed_dot import KINDS, WORD
 from .types import scalar_of
 from .vocabulary import FloatFunctionOp, FloatFunctionsOp
 
 
 @irdl_op_definition
-class DotWordsOp(IRDLOperation):
+class DotWordsOp(BaseOp):
     """The sum of the products of the parts of two words, of numbers or of vectors (`dialects/packed_dot.py`).
 
     Of bytes it is exact, but for wrapping; of bf16 numbers the products are summed in f32, where the instruction rounds in an

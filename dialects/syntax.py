@@ -57,6 +57,7 @@ from xdsl.utils.lexer import Span
 from ..errors import DTypeError, ShapeError
 from .assembly import parse_type_list, parse_types, parse_values, print_type_list, print_types, print_values
 from .hints import closest
+from .operations import BaseOp
 from .sizes.attribute import SizesAttr, parse_size, size_text
 from .types import tensors_of
 
@@ -333,7 +334,7 @@ def _inferred(cls: Any, values: Sequence[SSAValue], properties: Any, parser: Par
         return [values[0].type] * len(definition.results)  # the verifier reports the error, among all others
 
 
-class TextOp(IRDLOperation):
+class TextOp(BaseOp):
     """Base of the ops, besides those of tensors, whose text is a pattern."""
 
     SYNTAX: ClassVar[str]

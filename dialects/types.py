@@ -77,11 +77,20 @@ def vector(element: Attribute, lanes: int) -> VectorType:
     return VectorType(element, (lanes,))
 
 
+def sizes_of(type: TensorType | MemRefType | VectorType) -> tuple[int, ...]:
+    """The sizes that a type has, kept in it: `get_shape` makes them anew from its attributes."""
+    known = type.__dict__
+    found = known.get("_sizes")
+    if found is None:
+        found = known["_sizes"] = tuple(type.get_shape())
+    return found
+
+
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor, a memref or a vector."""
-    type = value.type
+    type = value._type
     assert isinstance(type, TensorType | MemRefType | VectorType)
-    return type.get_shape()
+    return sizes_of(type)
 
 
 def has_symbols(value: SSAValue) -> bool:
@@ -91,7 +100,7 @@ def has_symbols(value: SSAValue) -> bool:
 
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a tensor, a memref or a vector."""
-    type = value.type
+    type = value._type
     assert isinstance(type, TensorType | MemRefType | VectorType)
     return type.element_type
 

@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .operations import BaseOp
 from .types import i1, is_bool, is_float, is_integer, is_unsigned, scalar_of
 
 Predicate = Callable[[Attribute], bool]
@@ -33,7 +34,7 @@ _KINDS: dict[str, tuple[Predicate, Predicate]] = {}
 """The constraints on the element types of operand and result of each cast."""
 
 
-class CastOp(IRDLOperation, ABC):
+class CastOp(BaseOp, ABC):
     """Base of casts between scalars, or between vectors of as many lanes."""
 
     input = operand_def()
@@ -70,7 +71,7 @@ SIGNED_OPS = frozenset(f"arith.{name}" for name in ("divsi", "remsi", "floordivs
 """Signed arithmetic: unsigned types have ops of their own."""
 
 
-class ConstantOp(arith.ConstantOp):
+class ConstantOp(BaseOp, arith.ConstantOp):
     """A constant; upstream's are of signless types, ours of unsigned ones too.
 
     ```mlir
@@ -115,7 +116,7 @@ FPToUIOp = _cast("fptoui", f"Float to unsigned integer {_SATURATES}", is_float, 
 
 
 @irdl_op_definition
-class SelectOp(IRDLOperation):
+class SelectOp(BaseOp):
     """Selection by a condition: one for all lanes, or one per lane.
 
     ```mlir
@@ -160,7 +161,7 @@ class SelectOp(IRDLOperation):
         return cls.create(operands=values, result_types=[types[-1]], attributes=attributes)
 
 
-class CompareOp(IRDLOperation, ABC):
+class CompareOp(BaseOp, ABC):
     """Base of comparisons of scalars, giving i1, or of vectors, giving one i1 a lane."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -244,7 +245,7 @@ class CmpfOp(CompareOp):
 
 
 @irdl_op_definition
-class RemFOp(IRDLOperation):
+class RemFOp(BaseOp):
     """Float remainder with the sign of the dividend, exact (C's `fmod`).
 
     ```mlir
@@ -262,7 +263,7 @@ class RemFOp(IRDLOperation):
     assembly_format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
 
-class FloatFunctionOp(IRDLOperation, ABC):
+class FloatFunctionOp(BaseOp, ABC):
     """Base of functions of a float, or of a vector of floats, that `math` lacks."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -285,7 +286,7 @@ class ErfcOp(FloatFunctionOp):
     name = "math.erfc"
 
 
-class FloatFunctionsOp(IRDLOperation, ABC):
+class FloatFunctionsOp(BaseOp, ABC):
     """Base of functions of two floats, or of vectors of floats, that `math` lacks."""
 
     T: ClassVar = VarConstraint("T", AnyAttr())
@@ -307,7 +308,7 @@ def own_function(name: str, meaning: str, arity: int = 1) -> type[IRDLOperation]
 
 
 @irdl_op_definition
-class StepOp(IRDLOperation):
+class StepOp(BaseOp):
     """The vector 0, 1, 2, ...
 
     ```mlir

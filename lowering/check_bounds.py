@@ -24,6 +24,7 @@ from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.loop.gather import GatherOp, ScatterOp
 from ..dialects.loop.loops import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, ReduceLanesOp
+from ..dialects.operations import create
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.types import index
 from ..dialects.types import vector as vector_type
@@ -121,7 +122,7 @@ def _ends(b: ScalarBuilder, one: Unproved) -> tuple[SSAValue, SSAValue]:
 
 
 def _wide(b: ScalarBuilder, value: SSAValue, lanes: int) -> SSAValue:
-    return b.insert(vector.BroadcastOp.create(operands=[value], result_types=[vector_type(index, lanes)]))
+    return b.insert(create(vector.BroadcastOp, operands=[value], result_types=[vector_type(index, lanes)]))
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ from ..dialects.graph.shape import ConcatOp, SliceOp
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.kernel import KernelOp
 from ..dialects.loop.memory import CheckOp, LaunchOp, LoadOp
+from ..dialects.operations import clone, create
 from ..dialects.program_views import GetGlobalOp
 from ..dialects.sizes.polynomial import Size, symbols_of
 from ..dialects.types import element_of, has_symbols, shape_of
@@ -110,7 +111,7 @@ class _FunctionConverter(HostBuffers):
                 with about(op):
                     self._op(op)
         for value, target in copies:
-            self.insert(memref.CopyOp.create(operands=[self.buffers[value], target]), last)
+            self.insert(create(memref.CopyOp, operands=[self.buffers[value], target]), last)
         self._replace(values, len(returned))
 
     def _replace(self, values: Sequence[SSAValue], n_results: int) -> None:
@@ -213,13 +214,13 @@ class _FunctionConverter(HostBuffers):
         body = Block(arg_types=[o.type for o in op.operands])
         for argument, operand in zip(body.args, op.operands, strict=True):
             argument.name_hint = operand.name_hint
-        clone = op.clone()
-        clone.operands = body.args
-        clone.location = op.location
-        body.add_op(clone)
+        copied = clone(op)
+        copied.operands = body.args
+        copied.location = op.location
+        body.add_op(copied)
         if (initial := overwritten_operand(op)) is not None:
             self.written(op, initial, op.results[0])
-        self._launch(op, KernelPlan(body, clone.results, range(len(shape_of(clone.results[0])))), op.facts.overwrites)
+        self._launch(op, KernelPlan(body, copied.results, range(len(shape_of(copied.results[0])))), op.facts.overwrites)
 
     def _launch(self, op: Operation, plan: KernelPlan, overwritten: int | None = None) -> None:
         """Launch the kernel of a plan; the contents of operand `overwritten` are in the buffer of the result already."""
@@ -243,7 +244,7 @@ class _FunctionConverter(HostBuffers):
         """Convert the primitives into which the composites of a plan decompose, in place of its op."""
         body = Block(arg_types=[argument.type for argument in plan.body.args])
         values: dict[SSAValue, SSAValue] = dict(zip(plan.body.args, body.args, strict=True))
-        body.add_ops([member.clone(values) for member in plan.body.ops if not isinstance(member, YieldOp)])
+        body.add_ops([clone(member, values) for member in plan.body.ops if not isinstance(member, YieldOp)])
         body.add_op(func.ReturnOp(*(values[value] for value in plan.outputs)))
         _decompose_and_fuse(body)
         targets = buffers[len(body.args) :]
@@ -254,7 +255,7 @@ class _FunctionConverter(HostBuffers):
             if not isinstance(member, func.ReturnOp):
                 self._op(member)
         for value, target in copies:
-            self.insert(memref.CopyOp.create(operands=[self.buffers[value], target]), op)
+            self.insert(create(memref.CopyOp, operands=[self.buffers[value], target]), op)
 
     def _launch_by_hand(self, op: KernelCallOp) -> None:
         """Launch a handwritten kernel: written arrays in the buffers of the results, contents copied there first."""
@@ -295,20 +296,21 @@ class _FunctionConverter(HostBuffers):
         name = self.kernels.unique(f"{self.function.sym_name.data}_const{len(self.globals)}")
         type = memref_of(op.results[0])
         self.globals.append(
-            memref.GlobalOp.create(
+            create(
+                memref.GlobalOp,
                 properties={
                     "sym_name": StringAttr(name),
                     "type": type,
                     "initial_value": value,
                     "sym_visibility": StringAttr("private"),
                     "constant": UnitAttr(),
-                }
+                },
             )
         )
         get = GetGlobalOp.create(result_types=[type], properties={"name": SymbolRefAttr(name)})
         self.buffers[op.results[0]] = self.insert(get, op).results[0]
         if (target := self.destinations.get(op.results[0])) is not None:
-            self.insert(memref.CopyOp.create(operands=[self.buffers[op.results[0]], target]), op)
+            self.insert(create(memref.CopyOp, operands=[self.buffers[op.results[0]], target]), op)
 
 
 def _concat_in(op: Operation) -> ConcatOp | None:

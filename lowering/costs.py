@@ -21,6 +21,7 @@ from ..codegen.targets.base import LINE_BYTES
 from ..dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.subscripts import linear_form
+from ..dialects.operations import ops_of
 from ..dialects.scalar_facts import facts_of
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
 from .analysis.conditions import known_at
@@ -141,7 +142,7 @@ class Costs:
         if isinstance(at, ForOp):
             return self._loop(at)
         total = Plan(0.0, [])
-        for op in at.ops:
+        for op in ops_of(at):
             if isinstance(op, ForOp):
                 total += self._loop(op)
             elif op.regions:

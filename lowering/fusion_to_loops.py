@@ -24,6 +24,7 @@ from ..dialects.graph.fusion import FusionOp
 from ..dialects.loop.loops import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.subscripts import canonical, linear_form
+from ..dialects.operations import ops_of
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.sizes.polynomial import Size, positive
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
@@ -85,7 +86,7 @@ class KernelPlan:
     @property
     def nest(self) -> GraphOp | None:
         """The op that writes the loops, if there is one."""
-        return next((op for op in self.body.ops if isinstance(op, GraphOp) and op.has_nest), None)
+        return next((op for op in ops_of(self.body) if isinstance(op, GraphOp) and op.has_nest), None)
 
 
 class KernelEmitter:
@@ -190,7 +191,7 @@ class KernelEmitter:
             if not op.facts.writes_once or len(set(shapes)) > 1:
                 raise CompileError(f"'{op.name}' op writes its own loops and cannot share a kernel with other results")
             self.following.update(op.results)
-            for later in self.body.ops:
+            for later in ops_of(self.body):
                 if not self.following.isdisjoint(later.operands):
                     self.following.update(later.results)
         (op.plain_nest if self.is_plain else op.nest)(NestBuilder(self, op))

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.loop.loops import segment_sizes
+from ..dialects.operations import create
 from ..dialects.program_views import ReinterpretCastOp
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, index, shape_of
@@ -103,7 +104,7 @@ class HostBuffers:
             return source
         target = self.buffer(result, op)
         if source is not target:
-            self.insert(memref.CopyOp.create(operands=[source, target]), op)
+            self.insert(create(memref.CopyOp, operands=[source, target]), op)
         return target
 
     def scalar(self, element: Attribute, origin: Operation, name: str) -> SSAValue:
@@ -116,7 +117,8 @@ class HostBuffers:
         return self.new_buffer(memref_of(like), sizes, origin, like.name_hint)
 
     def new_buffer(self, type: Attribute, sizes: Sequence[SSAValue], origin: Operation, name: str | None) -> SSAValue:
-        alloc = memref.AllocOp.create(
+        alloc = create(
+            memref.AllocOp,
             operands=sizes,
             result_types=[type],
             properties=segment_sizes(len(sizes), 0),

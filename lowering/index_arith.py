@@ -10,6 +10,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..dialects.loop.subscripts import linear_form
+from ..dialects.operations import create
 from ..dialects.scalar import ScalarBuilder
 from ..errors import CompileError
 
@@ -91,7 +92,7 @@ class IndexArith:
         if y & (y - 1) == 0:
             return x if y == 1 else self._binary("shr", x, y.bit_length() - 1)
         divisor = self._like(y, x)
-        return self.builder.insert(arith.FloorDivSIOp.create(operands=[x, divisor], result_types=[x.type]))
+        return self.builder.insert(create(arith.FloorDivSIOp, operands=[x, divisor], result_types=[x.type]))
 
     def mod(self, x: Number, y: int) -> Number:
         """The nonnegative remainder by a positive number."""

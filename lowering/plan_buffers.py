@@ -39,6 +39,7 @@ from ..dialects import program
 from ..dialects.loop.loops import KernelOp, segment_sizes
 from ..dialects.loop.memory import AllocOp, LaunchOp
 from ..dialects.loop.repeat import CalledOnceOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ..dialects.operations import create
 from ..dialects.types import IntegerType, element_of, index, is_complex, part_of
 from ..dialects.types import memref as memref_type
 from ..errors import CompileError
@@ -269,7 +270,8 @@ def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncO
 def _temporary(callee: program.FuncOp, temporary: SSAValue, given: Sequence[SSAValue], before: HostCallOp) -> SSAValue:
     numbers = dict(zip(callee.sizes, given, strict=True))
     sizes = [numbers[size] for size in callee.sizes_of(temporary) if not isinstance(size, int)]
-    alloc = memref.AllocOp.create(
+    alloc = create(
+        memref.AllocOp,
         operands=sizes,
         result_types=[temporary.type],
         properties=segment_sizes(len(sizes), 0),
@@ -367,7 +369,7 @@ class _Planner:
         constants: dict[int, SSAValue] = {}
         start = block.first_op
         for offset in sorted(set(offsets.values())):
-            constant = arith.ConstantOp.create(result_types=[index], properties={"value": IntegerAttr(offset, index)})
+            constant = create(arith.ConstantOp, result_types=[index], properties={"value": IntegerAttr(offset, index)})
             assert start is not None  # storage has ops
             block.insert_op_before(constant, start)
             constant.result.name_hint = f"at{offset}"
@@ -378,7 +380,7 @@ class _Planner:
                 alloc.detach()
                 alloc.erase()
                 continue
-            view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[old.type])
+            view = create(memref.ViewOp, operands=[arena, constants[offsets[storage]]], result_types=[old.type])
             view.location = alloc.location
             block.insert_op_before(view, alloc)
             view.results[0].name_hint = old.name_hint
@@ -387,7 +389,7 @@ class _Planner:
             alloc.erase()
         for call, storage in self.calls:
             type = memref_type(_I8, (storage.size,))
-            view = memref.ViewOp.create(operands=[arena, constants[offsets[storage]]], result_types=[type])
+            view = create(memref.ViewOp, operands=[arena, constants[offsets[storage]]], result_types=[type])
             view.location = call.location
             block.insert_op_before(view, call)
             block.insert_op_before(call.with_arena(view.results[0]), call)

@@ -10,6 +10,8 @@ from typing import Any
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ..dialects.operations import create
+
 _Value = tuple[SSAValue, Attribute, str | None]
 """A value, its type, its name."""
 _Op = tuple[Operation, tuple[SSAValue, ...], list[_Value], dict[str, Attribute], dict[str, Attribute], Any, list[Any]]
@@ -63,7 +65,8 @@ def _block(block: Block) -> _Block:
 
 def _made_op(state: _Op, made: _Made) -> Operation:
     old, operands, results, properties, attributes, location, regions = state
-    op = type(old).create(
+    op = create(
+        type(old),
         operands=[made[value] for value in operands],
         result_types=[type for _, type, _ in results],
         properties=properties,

@@ -20,6 +20,7 @@ from ..dialects.graph.conditional import CallOp, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import AssertOp, CallbackOp, EffectOp, has_effects
+from ..dialects.operations import clone
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
 from ._conditionals import batch_chosen, batch_while
@@ -88,7 +89,7 @@ class Batcher:
             _batch_control(op, self)
             return
         if not any(flags):
-            self.b.insert(op.clone(self.values))
+            self.b.insert(clone(op, self.values))
             return
         if isinstance(op, CollectiveOp) and flags[1]:  # over this axis: one result for all elements
             self.values[op.y] = op.of_all(self.b, operands[0] if flags[0] else self.spread(operands[0]))

@@ -13,6 +13,7 @@ from xdsl.traits import SymbolTable
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp, has_reverse_rules
+from ..dialects.operations import clone, ops_of
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -73,27 +74,27 @@ def unique_name(op: Operation, base: str) -> str:
 def clone_body(
     function: FuncOp, arguments: Sequence[SSAValue], emit: Callable[[Operation], object]
 ) -> tuple[list[SSAValue], dict[SSAValue, SSAValue]]:
-    """Clone the ops of a function onto arguments, each passed to `emit`; returns the results, and the clone of each value."""
+    """Clone the ops of a function onto arguments, each passed to `emit`; returns the results, and the copy of each value."""
     block = function.body.block
     mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
-    for op in block.ops:
+    for op in ops_of(block):
         if isinstance(op, ReturnOp):
             return [mapping[value] for value in op.operands], mapping
-        clone = op.clone(mapping)
-        copy_locations(op, clone)
-        emit(clone)
+        copied = clone(op, mapping)
+        copy_locations(op, copied)
+        emit(copied)
     raise CompileError(f"function @{function.sym_name.data} must end with a return")
 
 
-def copy_locations(source: Operation, clone: Operation) -> None:
-    """Give a clone and the ops inside it the locations of the source, which cloning drops."""
-    for old, new in zip(source.walk(), clone.walk(), strict=True):
+def copy_locations(source: Operation, copied: Operation) -> None:
+    """Give a copy and the ops inside it the locations of the source, which cloning drops."""
+    for old, new in zip(source.walk(), copied.walk(), strict=True):
         new.location = old.location
 
 
 def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
     """A private copy of a function, after it in the module of `op`: others may call the function, too."""
-    copy = function.clone()
+    copy = clone(function)
     copy_locations(function, copy)
     copy.properties["sym_name"] = StringAttr(unique_name(op, f"{function.sym_name.data}{suffix}"))
     copy.properties["sym_visibility"] = StringAttr("private")
@@ -121,7 +122,7 @@ def with_forward_rules(function: FuncOp) -> FuncOp:
         return function
     copy = copy_function(function, function, "_forward")
     block = copy.body.block
-    for op in list(block.ops):
+    for op in list(ops_of(block)):
         if isinstance(op, ControlOp):
             made = {f.sym_name.data: with_forward_rules(f).sym_name.data for f in called_functions(op)}
             rename_functions(op, made)
@@ -145,7 +146,7 @@ def hoist_invariant(block: Block, before: Operation) -> set[SSAValue]:
     dependent: set[SSAValue] = set(block.args)
     parent = before.parent
     assert parent is not None
-    for op in list(block.ops):
+    for op in list(ops_of(block)):
         if op is block.last_op or any(operand in dependent for operand in op.operands):
             dependent.update(op.results)
         else:
@@ -166,13 +167,13 @@ def replace_op(op: Operation, values: Sequence[SSAValue]) -> None:
 
 def holds(module: ModuleOp, *kinds: type[Operation]) -> bool:
     """Whether a function of a module has an op of one of these classes."""
-    functions = (f for f in module.body.block.ops if isinstance(f, FuncOp))
-    return any(isinstance(op, kinds) for function in functions for block in function.body.blocks for op in block.ops)
+    functions = (f for f in ops_of(module.body.block) if isinstance(f, FuncOp))
+    return any(isinstance(op, kinds) for function in functions for block in function.body.blocks for op in ops_of(block))
 
 
 def callees_first(module: ModuleOp) -> list[FuncOp]:
     """The functions of a module, each after those it names; recursion is an error."""
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+    functions = [op for op in ops_of(module.body.block) if isinstance(op, FuncOp) and op.body.blocks]
     state: dict[FuncOp, str] = {}
     ordered: list[FuncOp] = []
     for root in functions:

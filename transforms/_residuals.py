@@ -23,6 +23,7 @@ from ..dialects.graph.contract import DotOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.operations import clone
 from ..dialects.types import element_of, has_symbols, shape_of, width_of
 from ._for_loops import add_function, inner_linearizer, set_tangents, tangents_of, types_of
 from ._functions import called_functions, copy_locations, hoist_invariant
@@ -109,12 +110,12 @@ def _residuals(primal: Block, linear: Block) -> list[SSAValue]:
         if not _is_made_again(op, read):
             kept += mine
             continue
-        clone = op.clone()
-        copy_locations(op, clone)
+        copied = clone(op)
+        copy_locations(op, copied)
         first = linear.first_op
         assert first is not None
-        linear.insert_op_before(clone, first)
-        for old, new in zip(op.results, clone.results, strict=True):
+        linear.insert_op_before(copied, first)
+        for old, new in zip(op.results, copied.results, strict=True):
             old.replace_uses_with_if(new, lambda use: _is_inside(use.operation, linear))
         read.update(v for v in op.operands if isinstance(v.owner, Operation))
     return kept[::-1]

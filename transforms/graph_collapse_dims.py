@@ -30,6 +30,7 @@ from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.fusion import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.graph.reduce import ReduceOp, kept_dims
 from ..dialects.graph.shape import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
+from ..dialects.operations import clone
 from ..dialects.types import element_of, shape_of, tensor
 
 Axis = tuple[SSAValue, int]
@@ -210,7 +211,7 @@ def collapse(fusion: FusionOp, known: dict[object, Collapsed | None]) -> None:
 def _copied(block: Block) -> Block:
     new = Block(arg_types=[argument.type for argument in block.args])
     mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, new.args, strict=True))
-    new.add_ops([op.clone(mapping) for op in block.ops])
+    new.add_ops([clone(op, mapping) for op in block.ops])
     return new
 
 

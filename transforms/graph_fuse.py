@@ -43,6 +43,7 @@ from ..debug_counters import count
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.fusion import FusionOp, YieldOp
+from ..dialects.operations import clone
 from ..dialects.sizes.polynomial import estimates
 from ..errors import CompileError
 from ._fusion_groups import Groups
@@ -57,7 +58,7 @@ def copy_movable_ops(block: Block) -> None:
             continue
         uses = list(op.results[0].uses)
         for use in uses[1:]:
-            copy = op.clone()
+            copy = clone(op)
             copy.location = op.location
             block.insert_op_before(copy, use.operation)
             use.operation.operands[use.index] = copy.results[0]
@@ -122,13 +123,13 @@ def _build_fusion(members: list[Operation], groups: Groups, position: dict[Opera
             if key in known:
                 mapping[op.results[0]] = known[key]
                 continue
-        clone = op.clone(mapping)
+        copied = clone(op, mapping)
         if arguments:
-            clone.operands = inside_operands
-        clone.location = op.location
-        body.add_op(clone)
+            copied.operands = inside_operands
+        copied.location = op.location
+        body.add_op(copied)
         if key is not None:
-            known[key] = clone.results[0]
+            known[key] = copied.results[0]
     outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]
     body.add_op(YieldOp.create(operands=[mapping[value] for value in outputs]))
     fusion = FusionOp.create(operands=operands, result_types=[v.type for v in outputs], regions=[Region(body)])

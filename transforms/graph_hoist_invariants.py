@@ -26,6 +26,7 @@ from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.operations import clone
 from ._functions import called_function, called_functions, callees_first, copy_function, copy_locations, holds, replace_op
 from ._residuals import is_cheap
 from .graph_dce import dce_block
@@ -54,9 +55,9 @@ def _hoist(op: ForOp | WhileOp) -> None:
     assert block is not None
     outside: dict[SSAValue, SSAValue] = dict(zip(arguments, consts, strict=True))
     for inner in moved:
-        clone = inner.clone(outside)
-        copy_locations(inner, clone)
-        block.insert_op_before(clone, op)
+        copied = clone(inner, outside)
+        copy_locations(inner, copied)
+        block.insert_op_before(copied, op)
     members = set(moved)
     read = [r for m in moved for r in m.results if not is_cheap(m) and any(use.operation not in members for use in r.uses)]
     if not read:

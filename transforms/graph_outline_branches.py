@@ -27,6 +27,7 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
+from ..dialects.operations import clone
 from ..dialects.types import shape_of
 from ._for_loops import new_function, types_of
 from ._functions import callees_first, copy_locations, replace_op
@@ -101,9 +102,9 @@ def _branch(function: FuncOp, op: Operation, side: Sequence[Operation], value: S
     def build(block: Block) -> list[SSAValue]:
         values: dict[SSAValue, SSAValue] = dict(zip(read, block.args, strict=True))
         for inner in side:
-            clone = inner.clone(values)
-            copy_locations(inner, clone)
-            block.add_op(clone)
+            copied = clone(inner, values)
+            copy_locations(inner, copied)
+            block.add_op(copied)
         return [values[value]]
 
     return new_function(op, "branch", types_of(read), build, function)

@@ -34,6 +34,7 @@ from ..dialects.graph.effects import has_effects
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.fusion import structure_of
 from ..dialects.graph.shape import BroadcastOp
+from ..dialects.operations import clone
 from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
 from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
 from ._residuals import is_heavy as fuses_with_nothing
@@ -213,10 +214,10 @@ def _outline(function: FuncOp, repeated: Repeated) -> FuncOp:
     for constant in constants:
         _clone(constant, body, values)
     for k, op in enumerate(first):
-        clone = _clone(op, body, values)
+        copied = _clone(op, body, values)
         for j in range(len(op.operands)):
             if (k, j) in given:
-                clone.operands[j] = given[k, j]
+                copied.operands[j] = given[k, j]
     last = ReturnOp(*(values[first[k].results[j]] for k, j in results))
     last.location = first[-1].location
     body.add_op(last)
@@ -233,10 +234,10 @@ def _outline(function: FuncOp, repeated: Repeated) -> FuncOp:
 
 
 def _clone(op: Operation, block: Block, values: dict[SSAValue, SSAValue]) -> Operation:
-    clone = op.clone(values)
-    copy_locations(op, clone)
-    block.add_op(clone)
-    return clone
+    copied = clone(op, values)
+    copy_locations(op, copied)
+    block.add_op(copied)
+    return copied
 
 
 def _call(function: FuncOp, ops: Sequence[Operation], arguments: Sequence[SSAValue], results: Sequence[Place]) -> None:

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def
+from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
 from ..facts import OpFacts, Rounding
+from ..operations import BaseOp
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
@@ -173,7 +174,7 @@ def patterns_of(name: str) -> tuple[RewritePattern, ...]:
     return ()
 
 
-class GraphOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
     """An op of the graph dialect: pure, over ranked tensors, each rule declared in its class."""
 
     traits = traits_def(Pure())
@@ -422,7 +423,11 @@ def ints(attribute: Attribute) -> tuple[int, ...]:
     if isinstance(attribute, SizesAttr):
         return attribute.data
     assert isinstance(attribute, DenseArrayBase)
-    return cast("tuple[int, ...]", attribute.get_values())
+    known = attribute.__dict__
+    found = known.get("_values")
+    if found is None:
+        found = known["_values"] = cast("tuple[int, ...]", attribute.get_values())
+    return found
 
 
 def word(attribute: Attribute) -> str:

@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...errors import CompileError, placed
-from ..types import DYNAMIC
+from ..types import DYNAMIC, sizes_of
 from .base import GraphOp
 from .fusion import FusionOp, YieldOp
 
@@ -104,7 +104,8 @@ class Extents:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return value.type.get_shape() if isinstance(value.type, TensorType) else ()
+    type = value._type
+    return sizes_of(type) if isinstance(type, TensorType) else ()
 
 
 def has_open_size(value: SSAValue) -> bool:

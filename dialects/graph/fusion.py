@@ -9,18 +9,19 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, opt_prop_def, region_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import irdl_op_definition, opt_prop_def, region_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..operations import BaseOp, ops_of
 from ..types import DYNAMIC, element_of, shape_of
 from .base import GraphOp, ints
 
 
 @irdl_op_definition
-class YieldOp(IRDLOperation):
+class YieldOp(BaseOp):
     """Ends a region and gives its results.
 
     ```mlir
@@ -54,7 +55,7 @@ def structure_of(block: Block) -> Structure:
     number: dict[SSAValue, int] = {argument: k for k, argument in enumerate(block.args)}
     rows: list[object] = [tuple([argument.type for argument in block.args])]
     found: dict[Operation, None] = {}
-    work: list[Any] = [*reversed(list(block.ops)), block.last_op]
+    work: list[Any] = [*reversed(list(ops_of(block))), block.last_op]
     while work:
         op = work[-1]
         before = [] if op in found else [operand.owner for operand in reversed(op._operands) if operand not in number]
@@ -74,7 +75,7 @@ def structure_of(block: Block) -> Structure:
 
 
 @irdl_op_definition
-class FusionOp(IRDLOperation):
+class FusionOp(BaseOp):
     """Ops that are computed by one kernel; the region sees only its arguments.
 
     ```mlir
@@ -179,7 +180,7 @@ class FusionOp(IRDLOperation):
                 )
 
     def _verify_one_nest(self) -> None:
-        for op in self.body.block.ops:
+        for op in ops_of(self.body.block):
             if isinstance(op, GraphOp) and (op.has_nest or (op.equations() and op.single_equation() is None)):  # C5
                 raise VerifyException(f"'graph.fusion' op has no order and no prologues: '{op.name}' op has loops of its own")
 

@@ -18,6 +18,7 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
+from ..operations import create
 from ..types import is_float, scalar_of
 
 Index = AffineExpr | int
@@ -46,7 +47,7 @@ def multiply_add(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     if not is_float(scalar_of(x.type)):
         return b.scalar.add(b.scalar.mul(x, y), z)
     properties: dict[str, Attribute] = {"fastmath": FastMathFlagsAttr("none")}
-    return b.scalar.insert(math.FmaOp.create(operands=[x, y, z], result_types=[x.type], properties=properties))
+    return b.scalar.insert(create(math.FmaOp, operands=[x, y, z], result_types=[x.type], properties=properties))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.irdl import IRDLOperation
+from ..operations import BaseOp
 
 
-class LoopOp(IRDLOperation):
+class LoopOp(BaseOp):
     """The base of the ops of the loop dialect."""

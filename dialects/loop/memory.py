@@ -37,7 +37,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, 
 from xdsl.utils.exceptions import VerifyException
 
 from ..syntax import TextOp
-from ..types import element_of, shape_of, vector
+from ..types import element_of, shape_of, sizes_of, vector
 from .access import Access, AccessOp
 from .base import LoopOp
 from .loops import MONOIDS, PAIR_MONOIDS, operand_group, segment_sizes
@@ -62,7 +62,7 @@ class _Access(AccessOp):
     def lanes(self) -> int:
         """How many elements one access moves; 1 for a scalar access."""
         type = self.element_type_()
-        return type.get_shape()[0] if isinstance(type, VectorType) else 1
+        return sizes_of(type)[0] if isinstance(type, VectorType) else 1
 
     def element_type_(self) -> Attribute:
         return self.value.type

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from ...dialects.loop.subscripts import canonical, from_linear, linear_form
+from ...dialects.operations import create
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import element_type, f64, i1, i64, index, integer_range, is_bool, is_float, numpy_dtype
 from ...dialects.vocabulary import number_of
@@ -210,8 +211,11 @@ class Arithmetic:
     def fma(self, x: Value, y: Value, z: Value, kind: Kind) -> Scalar:
         """`x * y + z` with one rounding."""
         operands = [self.scalar(v, default(kind)) for v in (x, y, z)]
-        op = math.FmaOp.create(
-            operands=operands, result_types=[default(kind)], properties={"fastmath": arith.FastMathFlagsAttr("none")}
+        op = create(
+            math.FmaOp,
+            operands=operands,
+            result_types=[default(kind)],
+            properties={"fastmath": arith.FastMathFlagsAttr("none")},
         )
         return held(self.builder.insert(op), kind)
 

@@ -25,6 +25,7 @@ from ...dialects.graph.contract import DotOp
 from ...dialects.graph.elementwise import ElementwiseOp
 from ...dialects.graph.quiet import Quiet, run_quietly
 from ...dialects.graph.shape import BroadcastOp
+from ...dialects.operations import clone
 from ...dialects.types import element_of, is_complex, is_float, numpy_dtype, shape_of
 from ...runtime.arrays import plain
 from ..trace.tracer import Tracer
@@ -191,7 +192,7 @@ class EagerProgram:
             if self._optimized is None:
                 from ... import pipeline
 
-                module = self._module().clone()
+                module = clone(self._module())
                 pipeline.run_to(module, "optimized")
                 self._optimized = next(op for op in module.body.block.ops if isinstance(op, FuncOp)).body.block
             return self._optimized

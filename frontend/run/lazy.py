@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
+from ...dialects.operations import clone
 from ...dialects.types import element_type, tensor
 from ...runtime.array import as_array
 from ...runtime.scalars import is_a
@@ -300,7 +301,7 @@ def _compiled(
             if isinstance(op, ReturnOp):
                 values[numbers[node]] = mapping[op.operands[0]]
             else:
-                block.add_op(op.clone(mapping))
+                block.add_op(clone(op, mapping))
     results = [values[numbers[x]] for x in outputs]
     block.add_op(ReturnOp(*results))
     module = ModuleOp([FuncOp("main", (types, [x.type for x in results]), Region(block), "public")])

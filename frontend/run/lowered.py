@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.operations import clone
 from ...runtime.arrays import Sizes, plain
 from ...runtime.executable import Executable
 from ...runtime.signature import ArrayParam, Signature
@@ -40,7 +41,7 @@ class Lowered:
     @property
     def module(self) -> ModuleOp:
         """The graph IR, a fresh copy; its entry is `@main`."""
-        return self._module.clone()
+        return clone(self._module)
 
     def module_with_places(self) -> ModuleOp:
         """The graph IR as it was traced, where ops know their lines; not to be changed."""

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ...dialects.operations import clone
 from ...errors import DifferentiationError, LaminaError, TracingError
 from ...runtime.array import as_array
 from ...runtime.arrays import plain
@@ -239,7 +240,7 @@ class Record:
     @property
     def graph(self) -> ModuleOp:
         """The run as a module of the graph dialect, a fresh copy; its entry is `@main`."""
-        return self._program.module.clone()
+        return clone(self._program.module)
 
     def jit(self, check: bool = False) -> Static:
         """The run as a static function, compiled for arguments of the same structure, dtypes and shapes.

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.graph.autodiff import JvpOp, VjpOp
 from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.effects import AssertOp
+from ...dialects.operations import clone
 from ...dialects.types import element_of, i64, is_bool, is_complex, is_float, shape_of
 from ..trace.locations import file_location
 from ..trace.program import Program
@@ -42,7 +43,7 @@ class Copy:
     @staticmethod
     def of(program: Program, nodes: Sequence[SSAValue]) -> Copy:
         mapping: dict[SSAValue, SSAValue] = {}
-        module = program.module.clone(mapping)
+        module = clone(program.module, mapping)
         return Copy(module, mapping, [mapping[value] for value in nodes], program)
 
     @property

@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.graph.base import GraphOp
+from ...dialects.operations import clone
 from ...errors import SizeError
 from ...runtime.array import as_array
 from ...runtime.arrays import plain
@@ -94,9 +95,9 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
     assert trace.program is not None
     types = [operand.type for operand in op.operands]
     block = Block(arg_types=types)
-    copy = op.clone(dict(zip(op.operands, block.args, strict=True)))
+    copy = clone(op, dict(zip(op.operands, block.args, strict=True)))
     block.add_ops([copy, ReturnOp.create(operands=copy.results)])
-    module: ModuleOp = trace.program.module.clone()
+    module: ModuleOp = clone(trace.program.module)
     module.body.block.add_op(FuncOp("main", (types, [r.type for r in copy.results]), Region(block), "public"))
     out = native_function(module, functions=trace.program.callbacks)(*[plain(x, x.dtype) for x in operands])
     if out is None:

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr,
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Region
 
-from ...dialects import printing
 from ...dialects.module_rules import ONE_VARIANT
 from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, LaminaError, TracingError
@@ -28,8 +27,6 @@ from .tracing import CONST_LIMIT, Trace, current, input_array
 
 if TYPE_CHECKING:
     from ...dialects.loop.loops import KernelOp
-
-printing.install()  # constants print bit for bit: the text of a module is its key in the cache
 
 
 class Aval(NamedTuple):

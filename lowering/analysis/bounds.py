@@ -15,6 +15,7 @@ from xdsl.ir.affine import AffineBinaryOpKind, AffineConstantExpr, AffineExpr, A
 
 from ...dialects.loop.loops import ForOp, segment_sizes
 from ...dialects.loop.subscripts import canonical, linear_form, map_attribute
+from ...dialects.operations import ops_of
 from .accesses import Access, Instance, Terms, combine
 from .affine import Affine, Part, as_map, forms
 from .conditions import known_at
@@ -284,7 +285,7 @@ def code_size(op: Operation) -> int:
     """The number of ops at emission, in an op and its regions, where unrolled loops are copied."""
     if not op.regions:
         return 1
-    inside = sum(code_size(inner) for region in op.regions for block in region.blocks for inner in block.ops)
+    inside = sum(code_size(inner) for region in op.regions for block in region.blocks for inner in ops_of(block))
     copies = (constant_extent(op) or 1) if isinstance(op, ForOp) and op.kind.data == "unroll" else 1
     return 1 + inside * copies
 
@@ -293,7 +294,7 @@ def too_much_code(loop: ForOp, copies: int) -> str | None:
     """Why this many copies of the body of a loop are too much for code generation; None if they are not."""
     for size, limit in (
         (len(walk(loop.body.block)), UNROLL_LIMIT),
-        (sum(map(code_size, loop.body.block.ops)), NEST_LIMIT),
+        (sum(map(code_size, ops_of(loop.body.block))), NEST_LIMIT),
     ):
         if copies * size > limit:
             return f"{copies} iterations of {size} ops, more than {limit} in all"

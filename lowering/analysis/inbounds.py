@@ -19,6 +19,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
+from ...dialects.operations import create
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import shape_of
 from .accesses import Access, Instance, Terms, accesses, combine
@@ -228,6 +229,6 @@ def materialize(b: ScalarBuilder, expr: AffineExpr, dims: Sequence[SSAValue]) ->
     if expr.kind == AffineBinaryOpKind.Mul:
         return b.mul(x, y)
     if expr.kind == AffineBinaryOpKind.Mod:
-        quotient = b.insert(arith.FloorDivSIOp.create(operands=[x, y], result_types=[_index]))
+        quotient = b.insert(create(arith.FloorDivSIOp, operands=[x, y], result_types=[_index]))
         return b.sub(x, b.mul(quotient, y))
-    return b.insert(_BINARY[expr.kind].create(operands=[x, y], result_types=[_index]))
+    return b.insert(create(_BINARY[expr.kind], operands=[x, y], result_types=[_index]))

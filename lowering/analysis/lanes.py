@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
+from ...dialects.operations import ops_of
 from ...dialects.types import scalar_of, shape_of, width_of
 from .accesses import Access, Instance, combine
 from .facts import kept
@@ -69,7 +70,7 @@ def varying_values(loop: ForOp) -> set[SSAValue]:
 
 
 def _visit(block: Block, loop: ForOp, varying: set[SSAValue]) -> None:
-    for op in block.ops:
+    for op in ops_of(block):
         if not op.regions:
             if not varying.isdisjoint(op._operands) or type(op) is AllocOp:
                 varying.update(op.results)

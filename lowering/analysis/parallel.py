@@ -11,6 +11,8 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop import grain
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.operations import ops_of
+from ...dialects.types import sizes_of
 from ..op_costs import instructions
 from .bounds import constant_extent
 from .facts import kept
@@ -42,7 +44,7 @@ def most_trips(loop: ForOp) -> int | None:
 
 def run_cost(block: Block) -> float:
     """Operations of one run of a block, in units of scalar ones; infinite when a loop in it is unknown."""
-    return sum([op_cost(op) for op in block.ops])
+    return sum([op_cost(op) for op in ops_of(block)])
 
 
 def op_cost(op: Operation) -> float:
@@ -70,7 +72,7 @@ def _combining(loop: ForOp) -> float:
 
 
 def _per_lane(type: Attribute) -> float:
-    lanes = type.get_shape()[0] if isinstance(type, VectorType) else 1
+    lanes = sizes_of(type)[0] if isinstance(type, VectorType) else 1
     return float(-(-lanes // LANES_AT_ONCE))
 
 

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...codegen.targets import Target
 from ...codegen.text import I64, PTR, Builder, Module, Ty
+from ...dialects.operations import ops_of
 from ...errors import CompileError, placed
 from .emit_debug import LineTable, LocatedBuilder
 from .emit_transpose import Window
@@ -161,7 +162,7 @@ class FunctionEmitter:
         op: Operation | None = None
         located = self.b if isinstance(self.b, LocatedBuilder) else None
         try:
-            for op in block.ops:
+            for op in ops_of(block):
                 if located is not None:
                     located.locate(op)
                 write = pure.get(op.name)

@@ -19,6 +19,7 @@ from ...codegen.text import I64, PTR, Ty
 from ...dialects.loop.grain import TYPICAL_TRIPS
 from ...dialects.loop.loops import ForOp, WhileOp, YieldOp
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
+from ...dialects.operations import ops_of
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import Columns, find_columns
 from ..analysis.nests import kernel_of, name_of, ops_in, walk
@@ -43,7 +44,7 @@ def _emitted_work(e: FunctionEmitter, block: Block, count: str, inside: set[SSAV
     """The work of one of `count` runs of a block, as a value known before; terms that depend on the loop are estimated."""
     fixed = 0.0
     parts: list[str] = []
-    for op in block.ops:
+    for op in ops_of(block):
         if isinstance(op, ForOp):
             known = (*op.lower_operands, *op.upper_operands)
             body = _emitted_work(e, op.body.block, count, inside | set(op.body.block.args))

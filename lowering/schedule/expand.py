@@ -35,6 +35,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
+from ...dialects.operations import clone
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
 from ..analysis.accesses import Access, accesses
@@ -122,7 +123,7 @@ class Expand(Primitive):
         ]
         of: dict[SSAValue, SSAValue] = {old.index: new.index for old, new in zip(plan.band, nest, strict=True)}
         of.update((result, load.value) for result, load in zip(plan.loop.results, loads, strict=True))
-        again = [op.clone(of) for op in plan.needed]
+        again = [clone(op, of) for op in plan.needed]
         for op in plan.rest:
             op.detach()
             for inner in walk(op):

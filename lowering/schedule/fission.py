@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import StoreOp
+from ...dialects.operations import clone
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, find_conflict
 from ..analysis.nests import find, fresh, name_of, statements, walk
@@ -113,7 +114,7 @@ class Fission(Primitive):
         values: dict[SSAValue, SSAValue] = {loop.index: rest.index}
         for op in dict.fromkeys(value.owner for value in _crossing(before, after)):
             assert isinstance(op, Operation)
-            body.add_op(op.clone(values))
+            body.add_op(clone(op, values))
         for op in after:
             op.detach()
             body.add_op(op)

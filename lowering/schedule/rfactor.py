@@ -36,6 +36,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.operations import clone
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import memref
@@ -172,7 +173,7 @@ class Rfactor(Primitive):
             made.append(ForOp.build_loop(0, _counts(around) or 0, kind="parallel", name=name))
             values[around.index] = made[-1].index
         inside = made[-1].body.block
-        inside.add_ops([op.clone(values) for op in _needed(loop)] if band else [])
+        inside.add_ops([clone(op, values) for op in _needed(loop)] if band else [])
         part = loop.clone(values)
         builder, monoid = ScalarBuilder(top, loop.location), _monoid(loop)
         if monoid not in PAIR_MONOIDS or starts_neutral(loop):  # a pair combined with itself is unchanged

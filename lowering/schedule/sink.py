@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp
+from ...dialects.operations import clone
 from ...dialects.scalar_ops import is_arithmetic
 from ..analysis.accesses import accesses
 from ..analysis.nests import find, statements, walk
@@ -51,7 +52,7 @@ class Sink(Primitive):
         first = body.first_op
         assert first is not None
         for op in moved:
-            copy = op.clone(values)
+            copy = clone(op, values)
             copy.location = op.location
             for result, new in zip(op.results, copy.results, strict=True):
                 new.name_hint = result.name_hint

@@ -32,6 +32,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
+from ...dialects.operations import clone, create, ops_of
 from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
@@ -57,7 +58,7 @@ def inner_band(loop: ForOp) -> list[ForOp] | None:
 def jammed_loops(block: Block) -> list[ForOp]:
     """The loops in a block whose copies are jammed: those not under a condition."""
     found: list[ForOp] = []
-    for op in block.ops:
+    for op in ops_of(block):
         if isinstance(op, ForOp):
             found += [op, *jammed_loops(op.body.block)]
     return found
@@ -135,7 +136,7 @@ class _Jam:
         return any(type(inner) in _OWN or not self.differing.isdisjoint(inner._operands) for inner in ops)
 
     def block(self, source: Block, target: Block) -> None:
-        for op in source.ops:
+        for op in ops_of(source):
             if isinstance(op, YieldOp):
                 continue
             varies = self.varies(op)
@@ -149,14 +150,14 @@ class _Jam:
                         self.rename(new)
             else:
                 first = self.values[0]
-                target.add_op(op.clone(first))
+                target.add_op(clone(op, first))
                 for values in self.values[1:]:
                     values.update({old: first[old] for old in op.results})
 
     def copies_of(self, op: Operation) -> Iterator[Operation]:
         """The op of each copy, whose number is substituted in subscripts at once."""
         if op.regions:
-            yield from [op.clone(values) for values in self.values]
+            yield from [clone(op, values) for values in self.values]
             return
         index, types = self.loop.index, [result._type for result in op.results]
         numbered = op if isinstance(op, LoadOp | StoreOp) and index in op.indices else None
@@ -166,7 +167,8 @@ class _Jam:
             if numbered is not None:
                 operands, changes, _ = replaced_subscripts(numbered, index, number, [])
                 properties = {**op.properties, **changes}
-            new = type(op).create(
+            new = create(
+                type(op),
                 operands=[values.get(operand, operand) for operand in operands],
                 result_types=types,
                 properties=properties,

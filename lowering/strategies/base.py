@@ -12,6 +12,7 @@ from xdsl.ir import Block
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import StoreOp
+from ...dialects.operations import ops_of
 from ...errors import ScheduleError
 from ..analysis.facts import kept
 from ..analysis.nests import loops, name_of, ops_in
@@ -93,7 +94,7 @@ def steps(names: str) -> frozenset[str]:
 def nests(block: Block) -> list[ForOp]:
     """The outermost loops in a block, also in its conditions."""
     found: list[ForOp] = []
-    for op in block.ops:
+    for op in ops_of(block):
         if isinstance(op, ForOp):
             found.append(op)
         else:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
+from ...dialects.operations import ops_of
 from ...dialects.types import is_float, scalar_of, shape_of, width_of
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, ops_in, statements
@@ -36,7 +37,7 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
     """The product whose outermost loop this is, if it is one; the rest of that loop must be arithmetic and loads."""
     if rows.kind.data != "parallel" or rows.results:
         return None
-    nested = [op for op in rows.body.block.ops if isinstance(op, ForOp)]
+    nested = [op for op in ops_of(rows.body.block) if isinstance(op, ForOp)]
     columns = nested[0] if len(nested) == 1 else rows
     if columns is rows or columns.kind.data != "parallel" or columns.results:
         return None

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.operations import clone, create, ops_of
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type
@@ -57,7 +58,7 @@ class Body:
 
     def copy(self, source: Block, target: Block) -> None:
         """Append the ops of a block except its terminator to another."""
-        for op in source.ops:
+        for op in ops_of(source):
             kind = type(op)
             if kind is YieldOp:
                 continue
@@ -65,7 +66,7 @@ class Body:
             if copy is not None:
                 copy(self, op, target)
             elif self.varying.isdisjoint(op._operands):
-                self.add(op.clone(self.values), op, target)
+                self.add(clone(op, self.values), op, target)
             else:
                 self._widened(op, target)
 
@@ -121,7 +122,7 @@ class Body:
             op = value.owner
             assert isinstance(op, Operation)
             operands = [self.first(operand, target) for operand in op.operands]
-            clone = type(op).create(operands=operands, result_types=[value.type], properties=dict(op.properties))
+            clone = create(type(op), operands=operands, result_types=[value.type], properties=dict(op.properties))
             clone.location = op.location
             target.add_op(clone)
             known = self._first[value] = clone.results[0]
@@ -153,11 +154,11 @@ class Body:
         if (number := number_of(scalar)) is not None:
             splat = self.constant(number, lanes)
         elif isinstance(scalar.owner, LoadOp) and scalar.owner.parent is target:  # one instruction, if they stay together
-            op = vector.BroadcastOp.create(operands=[scalar], result_types=[lanes])
+            op = create(vector.BroadcastOp, operands=[scalar], result_types=[lanes])
             target.insert_op_after(op, scalar.owner)
             splat = op.results[0]
         else:
-            splat = ScalarBuilder(target).insert(vector.BroadcastOp.create(operands=[scalar], result_types=[lanes]))
+            splat = ScalarBuilder(target).insert(create(vector.BroadcastOp, operands=[scalar], result_types=[lanes]))
         self.vectors[scalar] = splat
         return splat
 
@@ -166,7 +167,7 @@ class Body:
         if known is not None and is_visible(known, target):
             return known
         lanes, builder = vector_type(_INDEX, self.lanes), ScalarBuilder(target)
-        splat = builder.insert(vector.BroadcastOp.create(operands=[scalar], result_types=[lanes]))
+        splat = builder.insert(create(vector.BroadcastOp, operands=[scalar], result_types=[lanes]))
         step = self.loop.step.value.data
         apart = self.numbers(target)
         if step != 1:
@@ -193,7 +194,7 @@ class Body:
     def _widened(self, op: Operation, target: Block) -> None:
         operands = [self.vector(operand, target) for operand in op.operands]
         types = [vector_type(result.type, self.lanes) for result in op.results]
-        self.add(type(op).create(operands=operands, result_types=types, properties=dict(op.properties)), op, target)
+        self.add(create(type(op), operands=operands, result_types=types, properties=dict(op.properties)), op, target)
 
     # Memory
 

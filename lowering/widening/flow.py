@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
+from ...dialects.operations import clone
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, shares_index, shift, stops_apart, yielded
@@ -129,7 +130,7 @@ def _needs_a_lane(w: Body, block: Block) -> bool:
 def copy_check(w: Body, op: CheckOp, target: Block) -> None:
     """Report the first of the lanes in which a check fails."""
     if op.condition not in w.varying and op.value not in w.varying:
-        w.add(op.clone(w.values), op, target)
+        w.add(clone(op, w.values), op, target)
         return
     builder = ScalarBuilder(target, op.location)
     bad = w.both(builder.invert(w.vector(op.condition, target)), w.mask, target)

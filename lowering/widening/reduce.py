@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ...dialects.loop.gather import GatherOp
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp
 from ...dialects.loop.memory import LoadOp, ReduceLanesOp
+from ...dialects.operations import create
 from ...dialects.scalar import ScalarBuilder, identity_value
 from ...dialects.types import is_bool, is_float, scalar_of
 from ...dialects.types import vector as vector_type
@@ -54,7 +55,7 @@ def partial(loop: ForOp, lanes: int, top: Block) -> list[SSAValue]:
     if monoid in PAIR_MONOIDS and not starts_neutral(loop):  # a pair combined with itself is unchanged
         types = [vector_type(init.type, lanes) for init in loop.inits]
         return [
-            builder.insert(vector.BroadcastOp.create(operands=[init], result_types=[type]))
+            builder.insert(create(vector.BroadcastOp, operands=[init], result_types=[type]))
             for init, type in zip(loop.inits, types, strict=True)
         ]
     return [builder.const(identity(monoid, k, init.type), vector_type(init.type, lanes)) for k, init in enumerate(loop.inits)]

@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.operations import create
 from ...dialects.types import index, memref, shape_of
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import StepOp
@@ -77,7 +78,7 @@ def _one_by_one(op: LoadOp | StoreOp) -> None:
     new, lanes = Block(), op.lanes
 
     def spread(scalar: SSAValue) -> SSAValue:
-        broadcast = vector.BroadcastOp.create(operands=[scalar], result_types=[vector_type(index, lanes)])
+        broadcast = create(vector.BroadcastOp, operands=[scalar], result_types=[vector_type(index, lanes)])
         new.add_op(broadcast)
         return broadcast.results[0]
 

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp, segment_sizes
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
+from ...dialects.operations import create, ops_of
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import vector as vector_type
 from ..analysis.lanes import has_own_bounds, varying_values, yielded
@@ -135,7 +136,7 @@ def _mask(loop: ForOp, part: Part, lanes: int, body: Block, top: Block) -> SSAVa
         return None
     type = vector_type(i1, lanes)
     if isinstance(part.lanes, int):
-        op: Operation = arith.ConstantOp.create(result_types=[type], properties={"value": _first_lanes(part.lanes, lanes)})
+        op: Operation = create(arith.ConstantOp, result_types=[type], properties={"value": _first_lanes(part.lanes, lanes)})
         top.add_op(op)
     else:
         outside, inside, step = IndexArith(top, top), IndexArith(body, top), loop.step.value.data
@@ -160,7 +161,7 @@ def _first_lanes(count: int, lanes: int) -> DenseIntOrFPElementsAttr:
 
 def sweep(block: Block) -> None:
     """Remove unused arithmetic: scalars of values that became vectors, vectors of values that only index."""
-    for op in reversed(list(block.ops)):
+    for op in reversed(list(ops_of(block))):
         for region in op.regions:
             for inner in region.blocks:
                 sweep(inner)
@@ -189,7 +190,7 @@ def _place(top: Block, loop: ForOp) -> None:
             block.insert_op_before(op, loop)
             continue
         if known is None:
-            known = {constant.value: constant for constant in home.ops if isinstance(constant, arith.ConstantOp)}
+            known = {constant.value: constant for constant in ops_of(home) if isinstance(constant, arith.ConstantOp)}
         same = known.get(op.value)
         if same is not None:
             op.results[0].replace_all_uses_with(same.results[0])

@@ -1,26 +1,19 @@
-"""The methods that replace xDSL's do what xDSL's do: compared in a process in which nothing is replaced."""
+"""A dialect of another package, in xDSL alone: prints how its ops are copied, cloned, verified, printed and refused.
 
-from __future__ import annotations
+Run by test_operations.py with and without lamina in the process.
+"""
 
-import subprocess
-import sys
+from abc import ABC
 
-import pytest
-from lamina.dialects import fast_ir
-from lamina.dialects.loop.subscripts import linear_form
-from xdsl.dialects.arith import AddiOp, ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, f32, i32
-from xdsl.dialects.scf import ForOp
-from xdsl.dialects.test import TestOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineConstantExpr, AffineExpr
-
-PROGRAM = '''
+from xdsl import irdl
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, scf, test
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Block, Dialect, Operation, ParametrizedAttribute, TypeAttribute
 from xdsl.ir.affine import AffineExpr
 from xdsl.parser import Parser
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import VerifyException
 
 TEXT = """
 builtin.module {
@@ -55,7 +48,7 @@ function = next(iter(copy.body.block.ops))
 bare = function.clone(clone_operands=False, clone_name_hints=False)
 print([(op.name, len(op.operands)) for op in bare.walk()])
 mapped = {}
-inner = [op for op in function.body.block.ops if isinstance(op, scf.ForOp)][0]
+inner = next(op for op in function.body.block.ops if isinstance(op, scf.ForOp))
 again = inner.clone(mapped)
 print(again.operands[0] is inner.operands[0], len(mapped), [v.name_hint for v in mapped.values()])
 print(type(inner.operands[:2]).__name__, type(inner._operands[:2]).__name__, inner.operands[-1].name_hint)
@@ -72,15 +65,13 @@ exprs = [d[0], s, AffineExpr.constant(3), d[0] * 2 + d[1] + 5, (d[2] + s) // 4 +
 for expr in exprs:
     print(expr, sorted(expr.used_dims()), expr.replace_dims_and_symbols([d[1], d[0] + 1], [d[2]]))
     print(expr.replace_dims_and_symbols([], []), expr.replace_dims_and_symbols([AffineExpr.constant(7)] * 3, [s]))
-from xdsl.traits import SymbolTable
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 for name in ("f", StringAttr("f"), SymbolRefAttr("f"), "a", SymbolRefAttr("f", ["g"]), SymbolRefAttr("g", ["f"])):
     try:
         print(SymbolTable.lookup_symbol(inner, name) is function)
     except ValueError as error:
         print(str(error)[:20])
 used = next(op for op in copy.walk() if op.name == "arith.constant").results[0]
-other = list(next(iter(copy.body.block.ops)).body.block.args)[0]
+other = next(iter(copy.body.block.ops)).body.block.args[0]
 before = [use.index for use in other.uses], [use.index for use in used.uses]
 used.replace_all_uses_with(used)
 used.replace_all_uses_with(other)
@@ -98,7 +89,12 @@ print([use.operation is last for use in unnamed.results[0].uses])
 unnamed.erase(safe_erase=False)
 print(type(last.operands[0]).__name__, last.operands[0].old_value is unnamed.results[0], len(list(unnamed.results[0].uses)))
 zero, one = [op for op in function.body.block.ops if isinstance(op, arith.ConstantOp)]
-uses = lambda op: [(use.operation.name, use.index) for use in op.results[0].uses]
+
+
+def uses(op):
+    return [(use.operation.name, use.index) for use in op.results[0].uses]
+
+
 print(uses(zero), uses(one))
 zero.results[0].name_hint, one.results[0].name_hint = "zero", None
 zero.results[0].replace_all_uses_with(one.results[0])
@@ -116,70 +112,85 @@ print(uses(one), placed.last_op is placed.first_op, placed.last_op.next_op)
 try:
     one.detach()
     one.erase()
-except ValueError as error:
+except ValueError:
     print("in use")
 for wrong in (lambda: setattr(function.args[0], "name_hint", "1x"), lambda: function.body.block.add_op(inner)):
     try:
         wrong()
     except ValueError as error:
         print(error)
-'''
 
 
-def output(first: str) -> str:
-    done = subprocess.run([sys.executable, "-c", first + PROGRAM], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+# a dialect of its own
 
 
-def test_replaced_methods_do_the_same() -> None:
-    ours = output("import lamina.dialects\n")
-    assert ours == output("")
-    assert "scf.for" in ours and "d0" in ours
+class Shaped(ABC):  # noqa: B024  others register with it
+    """What an embedder's types and ops pretend to be."""
 
 
-def test_all_are_installed() -> None:
-    for (cls, name), function in fast_ir.REPLACED.items():
-        assert vars(cls)[name] is function, (cls, name)
-    assert SSAValue.__hash__ is object.__hash__ and Operation.__eq__ is object.__eq__
+class Marks(type(irdl.IRDLOperation)):
+    """A metaclass of an embedder's."""
 
 
-def test_values_and_ops_are_equal_to_themselves_alone() -> None:
-    one, two = (TestOp(result_types=[i32]) for _ in range(2))
-    assert one == one and one != two and len({one, two, one}) == 2
-    assert one.results[0] != two.results[0] and len({*one.results, *two.results}) == 2
+@irdl.irdl_attr_definition
+class WordType(ParametrizedAttribute, TypeAttribute):
+    name = "words.word"
+    bits: builtin.IntAttr
+
+    def verify(self) -> None:
+        if self.bits.data % 8:
+            raise VerifyException(f"a word has whole bytes, got {self.bits.data} bits")
 
 
-def test_instances_are_told_by_their_types() -> None:
-    op = TestOp(result_types=[f32])
-    assert isinstance(op, Operation) and isinstance(op, TestOp) and not isinstance(op, ForOp | ModuleOp)
-    assert isinstance(op.results[0], SSAValue) and not isinstance(op.results[0], BlockArgument)
-    assert isinstance(MemRefType(f32, [2]), MemRefType) and not isinstance(f32, MemRefType)
+@irdl.irdl_op_definition
+class JoinOp(irdl.IRDLOperation, metaclass=Marks):
+    name = "words.join"
+    first = irdl.operand_def(WordType)
+    rest = irdl.var_operand_def(WordType)
+    mode = irdl.prop_def(builtin.StringAttr, default_value=builtin.StringAttr("plain"))
+    joined = irdl.result_def(WordType)
+    body = irdl.opt_region_def()
+    assembly_format = "$first `,` $rest attr-dict `:` type($first) `,` type($rest) `->` type($joined) ($body^)?"
+    irdl_options = (irdl.ParsePropInAttrDict(),)
+
+    def verify_(self) -> None:
+        if len(self.rest) > 2:
+            raise VerifyException(f"joins three words at most, got {1 + len(self.rest)}")
 
 
-def test_ops_keep_their_defaults_and_refuse_two_blocks() -> None:
-    one = ConstantOp(IntegerAttr(1, i32))
-    made = AddiOp.create(operands=[one.result, one.result], result_types=[i32])
-    assert made.properties.keys() == AddiOp(one.result, one.result).properties.keys()
-    block = Block([one])
-    with pytest.raises(ValueError, match="already attached"):
-        Block([one])
-    holder = TestOp(regions=[Region(block)], attributes={"name": StringAttr("x")})
-    with pytest.raises(ValueError, match="contained in the operation"):
-        block.add_op(holder)
+Shaped.register(WordType)
+Operation.register(Shaped)
+byte, short = WordType(builtin.IntAttr(8)), WordType(builtin.IntAttr(16))
+print(byte, hash(byte) == hash(WordType(builtin.IntAttr(8))), byte == short, isinstance(byte, Shaped))
+print("registered:", isinstance(Shaped(), Operation), type(Operation).__name__, type(JoinOp).__name__, type(WordType).__name__)
+ctx.load_dialect(Dialect("words", [JoinOp], [WordType]))
+source = test.TestOp(result_types=[byte, byte, short])
+join = JoinOp.build(operands=[source.results[0], [source.results[1]]], result_types=[short], regions=[[]])
+print(join.mode, join.first is source.results[0], [value.index for value in join.rest], join.joined.type, join.body)
+print(join, join.clone(), join.is_structurally_equivalent(join.clone()), join.properties, join.clone().properties)
+print(Parser(ctx, '%0 = "test.op"() : () -> !words.word<#builtin.int<8>>').parse_module())
+print(join == join.clone(), join == join, len({join, join, join.clone()}), {join: 1}[join])
 
 
-def test_an_op_may_be_detached_while_its_block_is_gone_through() -> None:
-    block = Block([TestOp() for _ in range(4)])
-    for op in block.ops:
-        op.detach()
-    assert block.is_empty
+def refuse(what, call):
+    try:
+        call()
+    except Exception as error:
+        print("refused", what, type(error).__name__, str(error).strip().splitlines()[-3:])
 
 
-def test_linear_forms() -> None:
-    d, two = [AffineExpr.dimension(k) for k in range(3)], AffineConstantExpr(2)
-    assert linear_form(d[0] * 3 + d[2] * -1 + d[0] + 7, 3) == ((4, 0, -1), 7)
-    assert linear_form((d[0] + d[1] * 5 + 1) * 4, 2) == ((4, 20), 4)
-    assert linear_form(two, 0) == ((), 2)
-    assert linear_form(d[0] // 2 + d[1], 2) is None
-    assert linear_form((d[0] % 4) * 2, 1) is None
+many = JoinOp.build(operands=[source.results[0], [*source.results[:2]] * 2], result_types=[short], regions=[[]])
+wrong = JoinOp.build(operands=[source.results[0], []], result_types=[builtin.i32], regions=[[]])
+refuse("a fifth word", many.verify)
+refuse("another type", wrong.verify)
+refuse("bits", lambda: WordType(builtin.IntAttr(7)))
+refuse("no attribute", lambda: setattr(join, "first", source.results[1]))
+refuse("a used op", source.erase)
+refuse("text", lambda: Parser(ctx, "words.join %0").parse_module())
+refuse("two regions", lambda: join.add_region(function.body))
+refuse("an index", lambda: join.operands[7])
+refuse("no module", lambda: SymbolTable.lookup_symbol(join, "f"))
+block = Block([source, join])
+print([op.name for op in block.ops], len(block.ops), block.get_operation_index(join))
+source.results[0].replace_all_uses_with(source.results[1])
+print([(use.operation.name, use.index) for use in source.results[1].uses], join)
