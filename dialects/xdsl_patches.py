@@ -54,7 +54,7 @@ PATCHES = (
         "values, ops, blocks and regions are keys by identity: xDSL's `id(self)` and `self is other` are functions in Python, "
         "which a network calls 150,000 times; those of `object` do the same in C",
         {(cls, name): getattr(object, name) for cls in _BY_IDENTITY for name in ("__hash__", "__eq__")},
-        gain=0.06,
+        gain=0.03,
     ),
 )
 
@@ -81,8 +81,10 @@ def remove() -> None:
     """Put xDSL's own methods back where speed is all that they lack."""
     for patch in PATCHES:
         for cls, name in patch.methods if patch.gain is not None else ():
-            original = _originals.pop((cls, name), None)
-            if original is not None:
-                setattr(cls, name, original)
-            elif name in vars(cls):
+            if (cls, name) not in _originals:
+                continue
+            original = _originals.pop((cls, name))
+            if original is None:
                 delattr(cls, name)
+            else:
+                setattr(cls, name, original)

@@ -40,6 +40,6 @@ if not lit_config.params.get("processes"):  # noqa: F821
 config.substitutions.append(("%validate", "--validate-each" if lit_config.params.get("validate") else ""))  # noqa: F821
 config.environment["LAMINA_FALLBACKS"] = "error"  # noqa: F821
 config.environment["LAMINA_MACHINE"] = "off"  # noqa: F821
-for name in ("HOME", "XDG_CACHE_HOME", "LAMINA_DEBUG", "LAMINA_CACHE", "LAMINA_CACHE_DIR"):
+for name in ("HOME", "XDG_CACHE_HOME", "LAMINA_DEBUG", "LAMINA_CACHE", "LAMINA_CACHE_DIR", "LAMINA_XDSL_PATCHES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821
