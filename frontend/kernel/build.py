@@ -83,8 +83,7 @@ def _check(kernel: KernelOp, check_bounds: bool) -> None:
             raise _at(loop, doubt) from None
         if conflict is not None:
             raise _at(loop, f"the iterations of a parallel loop depend on each other: {conflict}")
-    if check_bounds:
-        insert_checks(kernel, found)
+    insert_checks(kernel, found if check_bounds else [finding for finding in found if finding.unsettled])
 
 
 def _avoidable(finding: Finding, kernel: KernelOp) -> bool:

@@ -11,6 +11,7 @@ from ...dialects.loop.loops import WhileOp
 from ...dialects.types import index as index_type
 from .arithmetic import Arithmetic
 from .loops import Header, Loops
+from .scope import hint_of
 from .source import assigned
 from .values import UNSET, Extreme, Index, Kind, Scalar, Value, default, held, kind_of
 
@@ -58,7 +59,7 @@ class Endings(Loops):
         started = [held(init, kind) for init, kind in zip(inits, kinds, strict=True)]
         going = self.goes_on(b, first, stop, [v for v, name in zip(started, carried, strict=True) if name in until])
         names = [header.name, *carried]
-        loop = WhileOp.build_loop(going, [first, *inits], [name if name.isascii() else None for name in names])
+        loop = WhileOp.build_loop(going, [first, *inits], [*map(hint_of, names)])
         with self.fork(loop.body.block):
             counter, *arguments = loop.body.block.args
             values = body(counter, arguments, kinds)

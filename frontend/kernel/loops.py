@@ -14,7 +14,7 @@ from ...dialects.types import index as index_type
 from . import annotations
 from .calls import canonical
 from .memory import Memory
-from .scope import AFTER_LOOP, IN_LOOP, discard, hint
+from .scope import AFTER_LOOP, IN_LOOP, discard, hint, hint_of
 from .source import assigned
 from .values import (
     UNSET,
@@ -106,7 +106,8 @@ class Loops(Memory):
         for name in names:
             if isinstance(self.env.get(name), Array) and name not in self.pinned:
                 self.pinned[name] = node
-        return [v for v in self.env if variable_of(v) in names and not isinstance(self.env[v], Array | Packed)]
+        changed = [v for v in self.env if v in names or variable_of(v) in names]
+        return [v for v in changed if not isinstance(self.env[v], Array | Packed)]
 
     def kinds(self, node: ast.AST, carried: list[str], attempt: Callable[[list[Kind]], list[Kind]]) -> list[Kind]:
         """The kinds of carried variables: before the loop and after its body. A number before the loop takes the type of
@@ -411,7 +412,7 @@ class Loops(Memory):
         start = condition()
         if start is None:
             return  # it never runs
-        loop = WhileOp.build_loop(start, inits, [v if v.isascii() else None for v in carried])
+        loop = WhileOp.build_loop(start, inits, [*map(hint_of, carried)])
         with self.fork(loop.body.block):
             after = body(loop.body.block.args, kinds)
             for variable, value, kind in zip(carried, after, kinds, strict=True):

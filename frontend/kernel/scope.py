@@ -136,8 +136,13 @@ class Scope:
 
 def hint(value: SSAValue, name: str) -> None:
     """Name a value in the IR, where it has no name and the IR can have that one."""
-    if value.name_hint is None and name.isascii():
-        value.name_hint = name.replace("#", ".")
+    if value.name_hint is None:
+        value.name_hint = hint_of(name)
+
+
+def hint_of(name: str) -> str | None:
+    """The name of a variable as the IR can have it."""
+    return name.replace("#", ".") if name.isascii() else None
 
 
 def discard(block: Block) -> None:

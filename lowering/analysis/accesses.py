@@ -15,6 +15,7 @@ from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp, number_of
+from .counting import bounds_of
 from .facts import kept
 from .linear import System
 from .nests import around, name_of, walk
@@ -170,7 +171,21 @@ class Instance:
         else:  # the same value for both instances
             name, self.opaque = f"{value.name_hint or 'value'}.{id(value)}", True
         self.variables[value] = name
+        if isinstance(value, BlockArgument):
+            self._counted(value, name)
         return {name: 1}, 0
+
+    def _counted(self, value: BlockArgument, name: str) -> None:
+        """What is known of the counter of a `loop.while`."""
+        for form in bounds_of(value):
+            if form.is_linear:
+                terms: Terms = {}
+                constant = form.constant
+                for atom, c in form.terms.items():
+                    assert isinstance(atom, SSAValue)
+                    more, number = ({name: 1}, 0) if atom is value else self.value(atom)
+                    terms, constant = combine(terms, more, c), constant + c * number
+                self.system.ge(terms, constant)
 
     def _unknown(self) -> Terms:
         """A value that depends on data: it may be anything."""

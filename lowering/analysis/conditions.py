@@ -15,12 +15,12 @@ _PREDICATES = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
 """`slt sle sgt sge` of a and b hold where `(a - b) * sign + constant` is 0 or more."""
 
 
-def _form(value: SSAValue) -> Affine | None:
+def form_of(value: SSAValue) -> Affine | None:
     """An index value as an affine expression of loop variables."""
     op = value.owner
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return Affine.of(value)
-    x, y = map(_form, op.operands)
+    x, y = map(form_of, op.operands)
     if x is None or y is None:
         return None
     if isinstance(op, arith.MuliOp):
@@ -32,7 +32,7 @@ def difference_of(op: Operation) -> Affine | None:
     """An expression that is 0 or more exactly where a comparison of index values holds."""
     if not isinstance(op, CmpiOp) or (predicate := op.predicate.value.data) not in _PREDICATES:
         return None
-    x, y = map(_form, op.operands)
+    x, y = map(form_of, op.operands)
     if x is None or y is None:
         return None
     sign, constant = _PREDICATES[predicate]

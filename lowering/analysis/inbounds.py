@@ -27,6 +27,8 @@ from .linear import System, Undecided
 from .nests import buffer_name, kernel_of, name_of, place, walk
 
 _MOST_COMBINATIONS = 256
+_MOST_SYSTEMS = 1500
+"""Half a second for a kernel."""
 _index = IndexType()
 
 
@@ -36,6 +38,7 @@ class Finding:
 
     Attributes:
         certain: it is out of bounds whatever the sizes are.
+        unsettled: whether that is so was not found out, as it would take too long.
         iteration, sizes, value: an example, where one is known.
     """
 
@@ -45,6 +48,7 @@ class Finding:
     iteration: dict[str, int]
     sizes: dict[str, int]
     value: int | None
+    unsettled: bool = False
 
     def __str__(self) -> str:
         op = self.access.op
@@ -60,11 +64,21 @@ class Finding:
 
 def findings(kernel: KernelOp) -> list[Finding]:
     """Every subscript of a kernel that is not proved to be in bounds, in the order of the text. About 1 ms an access."""
-    return [found for access in accesses(kernel) for found in _of_access(access)]
+    budget = _Budget(_MOST_SYSTEMS)
+    return [found for access in accesses(kernel) for found in _of_access(access, budget)]
 
 
-def _of_access(access: Access) -> Iterator[Finding]:
-    for dim in range(len(shape_of(access.buffer))):
+class _Budget:
+    """How many systems may be solved yet for a kernel to tell whether accesses are out of bounds for all sizes."""
+
+    def __init__(self, systems: int):
+        self.systems = systems
+
+
+def _of_access(access: Access, budget: _Budget) -> Iterator[Finding]:
+    for dim, known in enumerate(shape_of(access.buffer)):
+        if _is_number_inside(access, dim, known):
+            continue
         points: list[tuple[Instance, dict[str, int], tuple[Terms, int]]] = []
         undecided = False
         for above in (False, True):
@@ -82,14 +96,24 @@ def _of_access(access: Access) -> Iterator[Finding]:
                 yield Finding(access, dim, False, {}, {}, None)
             continue
         instance, point, (terms, constant) = points[0]
-        certain = not access.conditional and _always(access, dim)
+        certain = not access.conditional and _always(access, dim, budget)
         if certain:
             instance, point, (terms, constant) = certain
         value = sum([c * point.get(name, 0) for name, c in terms.items()], constant)
         iteration = {name_of(loop): point.get(instance.variables[loop.index], 0) for loop in access.loops}
         indices = {loop.index for loop in access.loops}
         sizes = {n: point.get(n, 0) for v, n in instance.variables.items() if v not in indices and "." not in n}
-        yield Finding(access, dim, bool(certain), iteration, sizes, value)
+        unsettled = not certain and not access.conditional and budget.systems <= 0
+        yield Finding(access, dim, bool(certain), iteration, sizes, value, unsettled)
+
+
+def _is_number_inside(access: Access, dim: int, size: int) -> bool:
+    """Whether a subscript is a number that is below the size, a number too."""
+    op = access.op
+    if not isinstance(op, LoadOp | StoreOp) or op.lanes > 1:
+        return False
+    expr = op.map.data.results[dim]
+    return isinstance(expr, AffineConstantExpr) and 0 <= expr.value < size
 
 
 def _violation(access: Access, dim: int, above: bool) -> tuple[System, Instance, tuple[Terms, int], tuple[Terms, int]]:
@@ -120,7 +144,7 @@ def _size(instance: Instance, buffer: SSAValue, dim: int) -> tuple[Terms, int]:
     return instance.linear(kernel.sizes_of(buffer)[dim], kernel.index_arguments)
 
 
-def _always(access: Access, dim: int) -> tuple[Instance, dict[str, int], tuple[Terms, int]] | None:
+def _always(access: Access, dim: int, budget: _Budget) -> tuple[Instance, dict[str, int], tuple[Terms, int]] | None:
     """An example, if there is one for all sizes at which the access happens at all."""
     kernel = kernel_of(access.op)
     symbols = [symbol.name_hint or f"arg{symbol.index}" for symbol in kernel.index_arguments]
@@ -129,7 +153,10 @@ def _always(access: Access, dim: int) -> tuple[Instance, dict[str, int], tuple[T
     if len(tried) ** len(symbols) > _MOST_COMBINATIONS:
         tried = (2, large, large + 3)
     found: tuple[Instance, dict[str, int], tuple[Terms, int]] | None = None
-    for values in itertools.product(tried, repeat=min(len(symbols), 8)):
+    for values in itertools.product(tried[::-1], repeat=min(len(symbols), 8)):  # accesses mostly fit where all sizes are large
+        budget.systems -= 3
+        if budget.systems <= 0:
+            return None
         given = dict(zip(symbols, values, strict=False))
         happens = System()
         Instance(happens, access, "a", {})
@@ -150,7 +177,7 @@ def _always(access: Access, dim: int) -> tuple[Instance, dict[str, int], tuple[T
             return None
         if violated is None:
             return None
-        found = found or violated
+        found = violated  # the last one is with small sizes
     return found
 
 

@@ -13,6 +13,8 @@ import pytest
 from lamina.dialects.loop.memory import CheckOp
 from lamina.errors import KernelError
 from lamina.frontend.kernel.build import build_kernel
+from lamina.lowering.analysis.inbounds import findings
+from lamina.written_kernels import find_kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import by_python
@@ -308,3 +310,38 @@ def test_checked_and_scheduled() -> None:
     np.testing.assert_array_equal(y, [i * (i % 3 + 1) + sum(range(i % 3 + 1)) for i in range(20)])
     with pytest.raises(IndexError, match="index 30 of dim 0 of x"):
         kernel(np.arange(30.0), np.full(20, 30), y)
+
+
+def test_what_takes_too_long_to_tell_is_checked_at_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An access that may be out of bounds for all sizes, which is not found out, stops the kernel instead."""
+    from lamina.lowering.analysis import inbounds
+
+    monkeypatch.setattr(inbounds, "_MOST_SYSTEMS", 3)
+
+    @lm.kernel
+    def shifted(x: lm.f64["N"], y: lm.f64["N"]):
+        for i in range(x.shape[0]):
+            y[i] = x[i + 1]
+
+    with pytest.raises(IndexError, match=r"index 4 of dim 0 of x .* is out of bounds"):
+        shifted(np.ones(4), np.ones(4))
+
+
+def test_loops_that_may_end_early_are_in_bounds() -> None:
+    def searches(x: lm.f64["N"], y: lm.f64["M", "N"], out: lm.f64["M"]):
+        for i in range(1, len(x) - 1):
+            if x[i + 1] > x[i - 1]:
+                break
+        for m in range(y.shape[0]):
+            for j in range(m, min(y.shape[0], y.shape[1])):
+                if y[m, j] > 0:
+                    break
+                out[j] = 1
+
+    def beyond(x: lm.f64["N"]):
+        for i in range(len(x)):
+            if x[i + 1] > x[i]:
+                break
+
+    assert not findings(find_kernel(build_kernel(searches)))
+    assert len(findings(find_kernel(build_kernel(beyond)))) == 1
