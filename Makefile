@@ -28,7 +28,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants planted fuzz check lint types docs demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants planted fuzz check lint types names docs demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -134,6 +134,9 @@ lint: $(VENV)/.dev  ## ruff: rules and formatting
 types: $(VENV)/.dev  ## basedpyright on the package; editors find `lamina` in tests, too
 	@mkdir -p .venv/types && ln -sfn ../.. .venv/types/lamina
 	$(BIN)/basedpyright --level error
+
+names: $(VENV)/.test  ## write what follows from the table of public names, names.toml: name_table.py and the stubs
+	$(BIN)/python -m lamina.tools.names
 
 docs: $(VENV)/.docs  ## build the site: pages, tutorials, and the reference of ops and passes from their classes (build/site)
 	$(BIN)/mkdocs build --quiet --strict

@@ -39,7 +39,6 @@ class ScalarFunction:
         op: the op on scalars and vectors.
         arity: how many operands.
         in_numpy: its name in NumPy and `lamina.numpy`; "" where these have none.
-        in_jax: whether jax.lax has it.
         is_internal: whether only derivatives use it, so that kernels have no name for it.
     """
 
@@ -51,7 +50,6 @@ class ScalarFunction:
     op: type[Operation]
     arity: int
     in_numpy: str
-    in_jax: bool
     is_internal: bool
 
 
@@ -69,12 +67,11 @@ def function(
     op: type[Operation] | None = None,
     arity: int = 1,
     in_numpy: str = "",
-    in_jax: bool = True,
     is_internal: bool = False,
 ) -> ScalarFunction:
     """A row; without `op` the function gets an op of its own, `scalar.<name>`."""
     op = own_function(name, meaning, arity) if op is None else op
-    row = ScalarFunction(name, meaning, numpy, derivative, facts, op, arity, in_numpy, in_jax, is_internal)
+    row = ScalarFunction(name, meaning, numpy, derivative, facts, op, arity, in_numpy, is_internal)
     FUNCTIONS[name] = row
     return row
 
@@ -171,7 +168,6 @@ Rint = function(
     derivative=(),
     op=math.RoundEvenOp,
     in_numpy="rint",
-    in_jax=False,
 )
 Exp = function(
     "exp",

@@ -14,6 +14,7 @@ from typing import Any
 from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.frontend.kernel.schedules import primitives
+from lamina.tools.names import reference_page
 from lamina.tools.reference import op_page, pass_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -54,6 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     about = "Each is a pass, a method of schedules and a step of a schedule's text; [kernels](../kernels.md) has the contracts."
     found = (pass_page(n) for n in names if n in steps)
     _add(files, config, "reference/primitives.md", _page("Schedule primitives", about, found))
+    _add(files, config, "reference/names.md", reference_page())
     return files
 
 

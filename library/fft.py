@@ -38,16 +38,14 @@ from ..api import (
     require_at_least,
     roots_of_unity,
 )
+from ..names import public
 from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
 from .numpy.create import arange, on_device
 from .numpy.join import concatenate, roll
 from .numpy.logic import where
 from .numpy.pad import pad
 
-__all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2",
-    "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
-]  # fmt: skip
+__all__ = list(public("fft"))
 
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 

@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ...api import float0
+from ...api import float0 as float0
 from ...library.numpy.create import zeros
-from ...library.numpy.info import finfo, iinfo, issubdtype
-from ...library.numpy.namespace import result_type
-from .keys import extended, prng_key
+from ...library.numpy.dtypes import result_type as result_type
+from ...library.numpy.info import finfo as finfo
+from ...library.numpy.info import iinfo as iinfo
+from ...library.numpy.info import issubdtype as issubdtype
+from ...names import public
+from .keys import extended as extended
+from .keys import prng_key as prng_key
 
-__all__ = ["canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype", "prng_key", "result_type"]
+__all__ = list(public("dtypes"))
 
 
 def canonicalize_dtype(dtype: Any) -> np.dtype[Any]:

@@ -1,7 +1,5 @@
 """`lamina.flatten_util`: jax.flatten_util's one name, a tree of arrays as one vector."""
 
-from __future__ import annotations
+from ...names import attach
 
-from .tree_util import ravel_pytree
-
-__all__ = ["ravel_pytree"]
+__getattr__, __dir__, __all__ = attach("flatten_util")

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...api import ShapeError
-from ...library.nn.resize import KERNELS, SAME, resize
+from ...library.nn.resize import KERNELS, SAME
+from ...library.nn.resize import resize as resize
 from ...library.numpy import namespace as lnp
+from ...names import public
 
-__all__ = ["ResizeMethod", "resize", "scale_and_translate"]
+__all__ = list(public("image"))
 
 
 class ResizeMethod(StrEnum):

@@ -17,8 +17,6 @@ import numpy as np
 from ...api import DTypeError, ShapeError, WrappedArray, arrays, register_dataclass
 from ...api import tree_flatten as flatten
 
-__all__ = ["KeyArray", "extended", "prng_key"]
-
 
 class extended(np.generic):
     """The kind of dtypes that are no numbers (`jax.dtypes.extended`)."""

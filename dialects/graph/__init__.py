@@ -37,7 +37,7 @@ FAMILIES = (
 def _collect() -> None:
     for family in FAMILIES:
         module = importlib.import_module(f".{family}", __name__)
-        for value in vars(module).values():
+        for value in (*vars(module).values(), *getattr(module, "OF_FUNCTIONS", ())):
             if isinstance(value, type) and value.__module__ == module.__name__ and "name" in vars(value):
                 found: Any = value
                 OPS[found.name.removeprefix("graph.")] = found

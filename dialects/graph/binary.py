@@ -253,9 +253,9 @@ An amount outside of [0, bits) leaves nothing but signs, as in NumPy: -1 for neg
     domain="whole",
 )
 
-_OF_FUNCTIONS = [
+OF_FUNCTIONS = [
     binary(row.name, row.meaning, row.numpy, facts=row.facts, derivative=derivative_of(row), domain="float")
     for row in FUNCTIONS.values()
     if row.arity == 2
 ]
-globals().update((cls.__name__, cls) for cls in _OF_FUNCTIONS)
+"""The ops of the functions of `dialects/functions.py`."""

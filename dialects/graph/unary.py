@@ -132,9 +132,9 @@ ClzOp = unary(
     scalar=lambda b, x: b.count("clz", x),
 )
 
-_OF_FUNCTIONS = [
+OF_FUNCTIONS = [
     unary(row.name, row.meaning, row.numpy, facts=row.facts, derivative=derivative_of(row))
     for row in FUNCTIONS.values()
     if row.arity == 1
 ]
-globals().update((cls.__name__, cls) for cls in _OF_FUNCTIONS)
+"""The ops of the functions of `dialects/functions.py`."""

@@ -49,12 +49,6 @@ from ..numpy.reduce import sum as sum_of
 from ..numpy.shape import matrix_transpose
 from ..numpy.ufuncs import absolute, ceil, log, maximum, sign
 
-__all__ = [
-    "cho_factor", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "lu",
-    "lu_factor", "lu_solve", "matrix_rank", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals",
-    "tensorinv", "tensorsolve",
-]  # fmt: skip
-
 
 class EigResult(NamedTuple):
     """The result of `eig`."""

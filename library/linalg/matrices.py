@@ -28,11 +28,6 @@ from ..numpy.join import concatenate
 from ..numpy.shape import matrix_transpose
 from .factors import expm, svd
 
-__all__ = [
-    "block_diag", "circulant", "companion", "convolution_matrix", "dft", "expm_frechet", "fiedler", "fiedler_companion",
-    "hadamard", "hankel", "helmert", "hilbert", "invhilbert", "invpascal", "leslie", "pascal", "polar", "toeplitz",
-]  # fmt: skip
-
 
 def _row(x: Any, name: str, least: int = 1, stacked: bool = False) -> Tracer:
     """A value as one row of elements, or as many if they may be `stacked`.

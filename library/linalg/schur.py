@@ -16,11 +16,6 @@ from ..numpy import namespace as lnp
 from ..numpy.create import counting
 from .factors import eigh, eigvalsh, inv, matrices, several, triangular
 
-__all__ = [
-    "eigh_tridiagonal", "eigvalsh_tridiagonal", "funm", "hessenberg", "rsf2csf", "schur",
-    "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_lyapunov", "solve_sylvester", "sqrtm",
-]  # fmt: skip
-
 
 class SchurResult(NamedTuple):
     """The result of `schur`: `a = Z T Z^H`."""

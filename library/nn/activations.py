@@ -28,11 +28,6 @@ from ..numpy.reduce import mean as mean_of
 from ..numpy.reduce import var as var_of
 from ..numpy.ufuncs import absolute, maximum, minimum, sqrt, tanh
 
-__all__ = [
-    "celu", "elu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "leaky_relu", "log1mexp", "log_sigmoid",
-    "mish", "relu6", "selu", "soft_sign", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize",
-]  # fmt: skip
-
 
 def _positive(x: Tracer) -> Tracer:
     return compare("gt", x, full_like_tracer(x, 0))
@@ -196,3 +191,55 @@ def standardize(x: Any, axis: Any = -1, mean: Any = None, variance: Any = None, 
     if variance is None:
         variance = var_of(x, axis, keepdims=True, where=where)
     return (x - mean) / sqrt(lift(variance) + epsilon)
+
+
+@array_function
+def identity(x: Any) -> Any:
+    """`x`."""
+    return lift(x)
+
+
+@array_function
+def relu(x: Any) -> Any:
+    """`max(x, 0)`; NaN stays NaN, the derivative at 0 is 0."""
+    x = lift(x)
+    return build("relu", x, weak=x.weak)
+
+
+@array_function
+def sigmoid(x: Any) -> Any:
+    """`1 / (1 + exp(-x))`."""
+    return build("sigmoid", lift_float(x))
+
+
+@array_function
+def erf(x: Any) -> Any:
+    """The error function, `2 / sqrt(pi)` times the integral of `exp(-t * t)` from 0 to `x`.
+
+    >>> import numpy as np, lamina as lm
+    >>> lm.nn.erf(np.float64(0.5)).round(6)
+    np.float64(0.5205)
+    """
+    return build("erf", lift_float(x))
+
+
+@array_function
+def silu(x: Any) -> Any:
+    """`x * sigmoid(x)`."""
+    x = lift_float(x)
+    return x * build("sigmoid", x)
+
+
+swish = silu
+
+
+@array_function
+def softplus(x: Any) -> Any:
+    """`log(1 + exp(x))`, without overflow."""
+    return logaddexp(lift_float(x), 0.0)
+
+
+@array_function
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """`x * Phi(x)`; approximated through tanh, or exactly through erf."""
+    return build("gelu", lift_float(x), approximate="tanh" if approximate else "none")

@@ -26,8 +26,6 @@ from ..numpy.logic import logical_and, where
 from ..numpy.shape import swapaxes
 from ..numpy.ufuncs import cos, sin
 
-__all__ = ["attention", "dot_product_attention", "rotary_embedding"]
-
 
 @array_function
 def attention(q: Any, k: Any, v: Any, bias: Any = None, *, causal: bool = False, scale: float | None = None) -> Any:

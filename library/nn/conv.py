@@ -21,8 +21,6 @@ from ...api import (
 )
 from .windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 
-__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
-
 
 def _operands(what: str, x: Any, w: Any, layout: Layout) -> tuple[Tracer, Tracer]:
     x, w = layout.image(x, what), lift(w)

@@ -8,8 +8,6 @@ from ...api import ShapeError, broadcast_tracer, creation, full_like_tracer, ine
 from ...compat.jax.keys import takes_keys
 from ..random.distributions import bernoulli
 
-__all__ = ["dropout"]
-
 
 @takes_keys
 @creation

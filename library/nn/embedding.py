@@ -1,13 +1,27 @@
-"""`lamina.nn`: rows of a table by their index."""
+"""`lamina.nn`: rows of a table by their index, and indices as rows of an identity matrix."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...api import ShapeError, array_function, build, lift
+from ...api import (
+    FLOAT32,
+    INT64,
+    DTypeError,
+    ShapeError,
+    array_function,
+    broadcast_tracer,
+    build,
+    canonical,
+    is_integer_dtype,
+    lift,
+    lift_as,
+    normalize_axis,
+    reshape_tracer,
+    static_int,
+)
+from ..numpy.create import iota
 from ..numpy.index import counted, index_array
-
-__all__ = ["embedding"]
 
 
 @array_function
@@ -34,3 +48,16 @@ def embedding(ids: Any, table: Any) -> Any:
     if rows.ndim != 2 or rows.shape[0] == 0:
         raise ShapeError(f"embedding needs a table of rows and features, got {list(rows.shape)}")
     return build("embedding", counted(index, rows.shape[0], 0), rows)
+
+
+@array_function
+def one_hot(x: Any, num_classes: int, *, dtype: Any = FLOAT32, axis: int = -1) -> Any:
+    """A new dim of size `num_classes` that is 1 at the index `x` and 0 elsewhere; all 0 for an index out of range."""
+    x = lift(x)
+    if not is_integer_dtype(x.dtype):
+        raise DTypeError(f"one_hot needs integer indices, got {x.dtype}")
+    size = static_int(num_classes, "num_classes")
+    dim = normalize_axis(axis, x.ndim + 1)
+    shape = (*x.shape[:dim], size, *x.shape[dim:])
+    index = broadcast_tracer(reshape_tracer(lift_as(x, INT64), (*x.shape[:dim], 1, *x.shape[dim:])), shape)
+    return lift_as(build("cmp", index, iota(shape, dim, INT64), predicate="eq"), canonical(dtype))

@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...api import DTypeError, ShapeError, is_inexact_dtype
+from ...names import public
 from ..numpy import namespace as lnp
 from ..random import namespace as random
 
-__all__ = [
-    "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
-    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "truncated_normal", "uniform",
-    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
-]  # fmt: skip
+__all__ = list(public("nn.initializers"))
 
 Initializer = Callable[..., Any]
 """A function of a key, a shape and a dtype."""

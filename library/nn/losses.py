@@ -36,12 +36,6 @@ from ..numpy.reduce import mean, sum
 from ..numpy.ufuncs import absolute, exp, log, maximum, sqrt
 from .namespace import softplus
 
-__all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "ctc_loss",
-    "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
-    "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-]  # fmt: skip
-
 _REDUCTIONS = {"mean": mean, "sum": sum, "none": lambda x: x}
 
 

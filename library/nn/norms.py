@@ -23,8 +23,6 @@ from ..numpy.reduce import sum as sum_of
 from ..numpy.reduce import var as var_of
 from ..numpy.ufuncs import maximum, sqrt
 
-__all__ = ["batch_norm", "batch_norm_train", "group_norm", "instance_norm", "layer_norm", "normalize", "rms_norm"]
-
 
 def _affine(op: str, y: Tracer, axes: tuple[int, ...], weight: Any, bias: Any) -> Any:
     """`y * weight + bias`, both of the sizes of y along `axes`."""

@@ -25,11 +25,6 @@ from ..numpy.index import take
 from ..numpy.reduce import max as maximum
 from .windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 
-__all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
-]  # fmt: skip
-
 
 def _pool(x: Tracer, kind: str, layout: Layout, windows: Windows, padding: Any) -> Tracer:
     pads = layout.padding(padding, windows, [x.shape[d] for d in layout.spatial])

@@ -12,8 +12,6 @@ from ..numpy.join import split
 from ..numpy.ufuncs import tanh
 from .namespace import sigmoid
 
-__all__ = ["gru", "lstm", "rnn"]
-
 
 def _projected(what: str, gates: int, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any) -> Any:
     """The contribution of the inputs of all steps to the gates."""

@@ -16,8 +16,6 @@ from ..numpy.index import take
 from .pool import adaptive_ranges, mean_along, product_along
 from .windows import Layout
 
-__all__ = ["interpolate", "resize"]
-
 Array = np.ndarray[Any, Any]
 
 # --------------------------------------------------------------------------------------------------------------------

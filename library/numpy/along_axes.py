@@ -27,8 +27,6 @@ from .shape import expand_dims, ndim
 from .ufuncs import absolute, copysign
 from .ufuncs import remainder as mod
 
-__all__ = ["apply_over_axes", "spacing", "unwrap"]
-
 
 @array_function
 def spacing(x: Any, /) -> Any:

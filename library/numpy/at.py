@@ -48,10 +48,6 @@ from .index import (
 )
 from .logic import clip
 
-__all__ = [
-    "dynamic_slice", "dynamic_update_slice", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-]  # fmt: skip
-
 
 class At:
     """`x.at`: choose elements with `[index]`."""

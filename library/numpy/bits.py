@@ -25,8 +25,6 @@ from ...api import (
 )
 from .ufuncs import absolute
 
-__all__ = ["bitwise_count", "bitwise_left_shift", "bitwise_right_shift", "left_shift", "nextafter", "right_shift"]
-
 left_shift = bitwise_left_shift = binary_operation(np.left_shift, "shl")
 right_shift = bitwise_right_shift = binary_operation(np.right_shift, "shr")
 

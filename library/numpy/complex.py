@@ -25,10 +25,6 @@ from ...api import (
 )
 from .ufuncs import arctan2
 
-__all__ = [
-    "angle", "conj", "conjugate", "imag", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "real", "real_if_close",
-]  # fmt: skip
-
 
 @operation
 def real(val: Any, /) -> Any:

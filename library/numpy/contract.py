@@ -37,8 +37,6 @@ from .create import diagonal
 from .join import stack
 from .shape import moveaxis
 
-__all__ = ["cross", "dot", "einsum", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot", "vecmat"]
-
 
 def common_operands(*args: Any, preferred: Any = None) -> tuple[list[Tracer], np.dtype[Any]]:
     """Operands in the dtype in which they are multiplied and added up, and the dtype of the result.

@@ -54,12 +54,6 @@ from .pad import pad
 from .shape import broadcast_arrays, expand_dims, moveaxis
 from .ufuncs import divide, subtract
 
-__all__ = [
-    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "copy", "diag", "diagonal", "empty", "empty_like",
-    "eye", "full", "full_like", "identity", "linspace", "logspace", "meshgrid", "ones", "ones_like", "trace", "tri",
-    "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
-
 
 def on_device(device: Any) -> None:
     """There is one device.

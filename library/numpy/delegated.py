@@ -10,16 +10,6 @@ import numpy as np
 
 from ...api import Tracer, TracingError, as_array, concrete_array, located, narrowed, tree_flatten
 
-_OF_NUMBERS = (
-    "array2string", "array_repr", "array_str", "bartlett", "base_repr", "binary_repr", "blackman", "einsum_path", "errstate",
-    "format_float_positional", "format_float_scientific", "frombuffer", "fromfile", "fromiter", "fromstring",
-    "get_printoptions", "hamming", "hanning", "isscalar", "iterable", "kaiser", "load", "mask_indices",
-    "may_share_memory", "printoptions", "save", "savez", "set_printoptions", "shares_memory",
-)  # fmt: skip
-_OF_OPEN_SIZE = ("trim_zeros",)
-
-__all__ = [*_OF_NUMBERS, *_OF_OPEN_SIZE]
-
 
 def ours(result: Any) -> Any:
     """A result of NumPy's with its arrays as ours."""
@@ -32,7 +22,8 @@ def ours(result: Any) -> Any:
     return result
 
 
-def _of_numbers(name: str) -> Callable[..., Any]:
+def of_numbers(name: str, _: str) -> Callable[..., Any]:
+    """NumPy's function of numbers, texts or files."""
     function = getattr(np, name)
 
     @functools.wraps(function)
@@ -43,7 +34,7 @@ def _of_numbers(name: str) -> Callable[..., Any]:
     return wrapper
 
 
-def of_open_size(name: str) -> Callable[..., Any]:
+def of_open_size(name: str, _: str = "") -> Callable[..., Any]:
     """NumPy's function of arrays whose values are known.
 
     It raises TracingError where an argument is traced and has no value, or has one that derivatives would not see.
@@ -65,7 +56,3 @@ def of_open_size(name: str) -> Callable[..., Any]:
 
     wrapper.__doc__ = f"`np.{name}` of arrays whose values are known: the size of the result depends on them."
     return wrapper
-
-
-globals().update({name: _of_numbers(name) for name in _OF_NUMBERS})
-globals().update({name: of_open_size(name) for name in _OF_OPEN_SIZE})

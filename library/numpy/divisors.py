@@ -10,10 +10,7 @@ import numpy as np
 from ...api import fori_loop, lift_as, looped, operand, operation, token, ufunc_dtypes
 from .logic import where
 from .shape import broadcast_arrays
-from .ufunc_methods import attach
 from .ufuncs import absolute, fmod, maximum
-
-__all__ = ["gcd", "lcm"]
 
 
 @looped()
@@ -41,6 +38,3 @@ def lcm(x1: Any, x2: Any, /) -> Any:
     """`np.lcm`: the least common multiple; 0 if one of both is."""
     divisor = gcd(x1, x2)
     return absolute(x1 // maximum(divisor, 1) * x2)
-
-
-attach({"gcd": gcd, "lcm": lcm})

@@ -48,11 +48,6 @@ from .shape import moveaxis, ravel
 from .sort import searchsorted
 from .ufuncs import remainder
 
-__all__ = [
-    "append", "block", "choose", "delete", "diagflat", "fill_diagonal", "insert", "piecewise", "place", "put", "put_along_axis",
-    "repeat", "resize", "select", "unstack",
-]  # fmt: skip
-
 
 @array_function
 def unstack(x: Any, /, *, axis: int = 0) -> Any:

@@ -17,8 +17,6 @@ from .reduce import sum
 from .shape import matrix_transpose
 from .ufuncs import sqrt
 
-__all__ = ["polydiv", "polyfit"]
-
 
 def _floats(*xs: Any) -> list[Tracer]:
     dtype = result_type([token(x) for x in xs])

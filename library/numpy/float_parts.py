@@ -29,8 +29,6 @@ from ...api import (
 )
 from .ufuncs import copysign, trunc
 
-__all__ = ["frexp", "isneginf", "isposinf", "ldexp", "modf"]
-
 
 def _equal_to(ufunc_name: str, value: float) -> Callable[[Any], Any]:
     def function(x: Any, /) -> Any:

@@ -16,8 +16,6 @@ from .logic import where
 from .shape import broadcast_to, expand_dims, moveaxis, ravel, reshape
 from .slices import vectorize
 
-__all__ = ["frompyfunc", "ufunc"]
-
 
 class ufunc:
     """A function of numbers that broadcasts, with the methods of NumPy's universal functions; as `jnp.ufunc`.

@@ -31,11 +31,6 @@ from .math import log10, power
 from .shape import atleast_1d, broadcast_arrays, moveaxis, shape
 from .ufuncs import absolute, sign
 
-__all__ = [
-    "c_", "diag_indices", "diag_indices_from", "fromfunction", "geomspace", "indices", "ix_", "mgrid", "ogrid", "r_",
-    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
-]  # fmt: skip
-
 
 def _points(part: slice) -> Any:
     """The numbers that a slice names; an imaginary step is how many there are, the limits included."""

@@ -22,8 +22,6 @@ from .reduce import sum as sum_of
 from .shape import expand_dims, ndim, reshape, shape
 from .sort import histogram_bin_edges, searchsorted
 
-__all__ = ["histogram2d", "histogramdd"]
-
 
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None

@@ -23,10 +23,6 @@ from ...api import (
 )
 from .math import power_series, sign_factor
 
-__all__ = [
-    "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctanh", "asin", "asinh", "atanh", "cbrt", "cosh", "sinh",
-]  # fmt: skip
-
 _LN2 = {4: (0.693145751953125, 1.428606765330187e-06), 8: (0.6931471803691238, 1.9082149292705877e-10)}
 """ln 2 in two parts by the bytes of a number, the first so short that differences with it are exact."""
 

@@ -55,8 +55,6 @@ from ...api import (
     transpose_tracer,
 )
 
-__all__ = ["getitem", "take", "take_along_axis"]
-
 _INDICES = tuple(map(numpy_dtype, INDICES))
 
 READ_MODES = ("clip", "fill", "wrap")

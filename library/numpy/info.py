@@ -13,7 +13,7 @@ from ...api import ELEMENT_TYPES, ElementKind, Tracer, as_array
 from ...compat.jax.keys import KeyDType
 from .create import asarray, on_device
 
-__all__ = ["finfo", "from_dlpack", "iinfo", "isdtype", "issubdtype"]
+__array_api_version__ = "2025.12"
 
 _KINDS = {
     "bool": "b", "signed integer": "i", "unsigned integer": "u", "real floating": "f", "complex floating": "c",
@@ -119,3 +119,8 @@ class Info:
             raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {unknown[0]!r}")
         letters = "".join(_KINDS[k] for k in asked)
         return {name: dtype for name, dtype in _COMPUTED.items() if dtype.kind in letters}
+
+
+def __array_namespace_info__() -> Info:
+    """The Array API's inspection of the namespace: devices, dtypes, capabilities."""
+    return Info()

@@ -41,12 +41,6 @@ from .index import slice_places, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
 from .ufuncs import remainder
 
-__all__ = [
-    "array_split", "column_stack", "concat", "concatenate", "dsplit", "dstack", "flip", "fliplr", "flipud", "hsplit", "hstack",
-    "roll", "rot90", "split", "stack", "tile", "vsplit", "vstack",
-]  # fmt: skip
-
-
 # -- joining and splitting
 
 

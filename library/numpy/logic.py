@@ -37,11 +37,6 @@ from ...api import (
 )
 from .ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 
-__all__ = [
-    "astype", "clip", "fmax", "fmin", "isclose", "isfinite", "isinf", "isnan", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "nan_to_num", "where",
-]  # fmt: skip
-
 
 def as_bool(x: Any) -> Tracer:
     """Whether an operand is not zero."""

@@ -35,11 +35,6 @@ from ...api import (
     weak_result,
 )
 
-__all__ = [  # noqa: RUF022
-    "deg2rad", "degrees", "exp2", "float_power", "heaviside", "hypot", "log10", "log2", "logaddexp",
-    "logaddexp2", "pow", "power", "rad2deg", "radians", "sinc",
-]  # fmt: skip
-
 
 @operation
 def power(x1: Any, x2: Any, /) -> Any:

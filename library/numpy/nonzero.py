@@ -34,8 +34,6 @@ from .reduce import sum as sum_of
 from .scan import cumsum
 from .shape import ravel, shape
 
-__all__ = ["argwhere", "compress", "extract", "flatnonzero", "nonzero"]
-
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """`np.nonzero`: the index along each dim of the nonzero elements.

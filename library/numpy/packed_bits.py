@@ -25,8 +25,6 @@ from .reduce import sum as sum_of
 from .shape import expand_dims, moveaxis, ravel, reshape
 from .ufuncs import not_equal
 
-__all__ = ["packbits", "unpackbits"]
-
 
 def _shifts(bitorder: str) -> Any:
     if bitorder not in ("big", "little"):

@@ -30,8 +30,6 @@ from .index import take
 from .shape import expand_dims
 from .ufuncs import floor, rint
 
-__all__ = ["pad"]
-
 
 @dataclass(frozen=True)
 class _Options:

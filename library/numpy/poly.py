@@ -47,11 +47,6 @@ from .shape import atleast_1d, atleast_2d, expand_dims, ravel, transpose
 from .sort import argsort, searchsorted
 from .ufuncs import absolute, maximum, not_equal, sqrt
 
-__all__ = [
-    "convolve", "corrcoef", "correlate", "cov", "diff", "ediff1d", "gradient", "interp", "polyadd", "polyder", "polyint",
-    "polymul", "polysub", "polyval", "trapezoid", "vander",
-]  # fmt: skip
-
 
 def _of_one_dtype(*xs: Any) -> list[Tracer]:
     dtype = result_type([token(operand(x)) for x in xs])

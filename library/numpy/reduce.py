@@ -34,12 +34,6 @@ from ...api import (
 )
 from .logic import as_bool, isclose
 
-__all__ = [
-    "all", "allclose", "amax", "amin", "any", "argmax", "argmin", "array_equal", "array_equiv", "average",
-    "count_nonzero", "max", "mean", "min", "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd",
-    "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
-]  # fmt: skip
-
 
 def _reduce(x: Tracer, kind: str, axes: tuple[int, ...], keepdims: bool) -> Tracer:
     y = build("reduce", x, kind=kind, dims=axes) if axes else x

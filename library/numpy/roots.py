@@ -20,8 +20,6 @@ from .join import concatenate, stack
 from .poly import convolve
 from .shape import atleast_1d, reshape
 
-__all__ = ["poly", "roots"]
-
 
 @array_function
 def poly(seq_of_zeros: Any) -> Any:

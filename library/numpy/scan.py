@@ -20,8 +20,6 @@ from ...api import (
 from .join import concatenate
 from .reduce import accumulated, without_nan
 
-__all__ = ["cummax", "cummin", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "nancumprod", "nancumsum"]
-
 
 def _scan(x: Tracer, kind: str, axis: int | None, reverse: bool) -> Tracer:
     if axis is None:

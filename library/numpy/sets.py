@@ -37,11 +37,6 @@ from .shape import ravel
 from .sort import isin, searchsorted, sorted_by
 from .ufuncs import minimum
 
-__all__ = [
-    "intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values",
-]  # fmt: skip
-
 
 def unique(
     ar: Any,

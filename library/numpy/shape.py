@@ -23,11 +23,6 @@ from ...api import (
     transpose_tracer,
 )
 
-__all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "expand_dims", "matrix_transpose",
-    "moveaxis", "ndim", "permute_dims", "ravel", "reshape", "rollaxis", "shape", "size", "squeeze", "swapaxes", "transpose",
-]  # fmt: skip
-
 
 @array_function
 def reshape(a: Any, shape: Any, *, order: str = "C", copy: Any = None) -> Any:

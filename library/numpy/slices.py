@@ -10,8 +10,6 @@ from typing import Any
 from ...api import ShapeError, broadcast_shapes, normalize_axis, vmap
 from .shape import broadcast_to, moveaxis, ndim, shape
 
-__all__ = ["apply_along_axis", "vectorize"]
-
 
 def _over_leading(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """The function over `count` leading dims of its arguments."""

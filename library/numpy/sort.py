@@ -56,12 +56,6 @@ from .reduce import min as min_of
 from .reduce import sum as sum_of
 from .scan import cumsum
 
-__all__ = [
-    "argpartition", "argsort", "bincount", "digitize", "histogram", "histogram_bin_edges", "isin", "lexsort", "median",
-    "nanmedian", "nanpercentile", "nanquantile", "partition", "percentile", "quantile", "searchsorted", "sort", "sort_complex",
-    "top_k",
-]  # fmt: skip
-
 
 def _rows(x: Tracer, axis: int | None) -> tuple[Tracer, list[int]]:
     """`x` with an axis last, and the order of dims that undoes this; without an axis its elements in one row."""

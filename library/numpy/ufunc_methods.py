@@ -30,20 +30,20 @@ _UPDATES = {
 """The methods of `x.at[...]`."""
 
 
-def attach(namespace: dict[str, Any]) -> None:
-    """Give the functions of a namespace that are binary ufuncs of NumPy its methods."""
-    for name, function in list(namespace.items()):
-        ufunc = getattr(np, name, None)
-        if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or ufunc.nout != 1:
-            continue
-        function.nin, function.nout, function.nargs, function.identity = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.identity
-        function.outer = _outer(function, name)
-        for method, functions in _ALONG_AN_AXIS.items():
-            found = functions.get(ufunc.__name__)
-            setattr(function, method, _one_by_one(function, ufunc, method) if found is None else _over_first_axis(found))
-        function.reduceat = _one_by_one(function, ufunc, "reduceat")
-        if (update := _UPDATES.get(ufunc.__name__)) is not None:
-            function.at = _at(update, name)
+def with_methods(function: Any) -> Any:
+    """A function of `lamina.numpy`, with the methods of its ufunc if it is a binary one of NumPy's."""
+    ufunc = getattr(np, getattr(function, "__name__", ""), None)
+    if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or ufunc.nout != 1 or hasattr(function, "outer"):
+        return function
+    function.nin, function.nout, function.nargs, function.identity = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.identity
+    function.outer = _outer(function, ufunc.__name__)
+    for method, functions in _ALONG_AN_AXIS.items():
+        found = functions.get(ufunc.__name__)
+        setattr(function, method, _one_by_one(function, ufunc, method) if found is None else _over_first_axis(found))
+    function.reduceat = _one_by_one(function, ufunc, "reduceat")
+    if (update := _UPDATES.get(ufunc.__name__)) is not None:
+        function.at = _at(update, ufunc.__name__)
+    return function
 
 
 def _over_first_axis(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -30,16 +30,6 @@ from ...api import (
     unary_operation,
 )
 
-__all__ = [
-    "abs", "absolute", "add", "arctan", "arctan2", "atan", "atan2", "bitwise_and", "bitwise_invert", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "ceil", "copysign", "cos", "divide", "divmod", "equal", "exp",
-    "expm1", "fabs", "floor", "floor_divide", "fmod", "greater", "greater_equal", "invert", "less", "less_equal", "log",
-    "log1p", "maximum", "minimum", "mod", "multiply", "negative", "not_equal", "positive", "reciprocal",
-    "remainder", "rint", "round", "sign", "signbit", "sin", "sqrt", "square", "subtract", "tan", "tanh", "true_divide",
-    "trunc",
-]  # fmt: skip
-
-
 sin, cos, tan, tanh = unary_operation(np.sin), unary_operation(np.cos), unary_operation(np.tan), unary_operation(np.tanh)
 arctan, arctan2 = unary_operation(np.arctan, "atan"), binary_operation(np.arctan2, "atan2")
 atan, atan2 = arctan, arctan2

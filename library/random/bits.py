@@ -47,8 +47,6 @@ from ..numpy.create import iota
 from ..numpy.join import stack
 from ..numpy.logic import clip
 
-__all__ = ["PRNGKey", "bits", "clone", "fold_in", "key", "key_data", "key_impl", "randint", "split", "uniform", "wrap_key_data"]
-
 IMPL = "threefry2x32"
 UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
 

@@ -39,11 +39,6 @@ from ..numpy.shape import moveaxis
 from ..numpy.sort import sort_together, top_k
 from .bits import UINT32, draws, float_dtype, randint, random_bits, sample_shape, split, uniform_floats
 
-__all__ = [
-    "bernoulli", "categorical", "cauchy", "choice", "exponential", "geometric", "gumbel", "laplace", "logistic", "lognormal",
-    "maxwell", "normal", "pareto", "permutation", "rademacher", "rayleigh", "triangular", "truncated_normal", "weibull_min",
-]  # fmt: skip
-
 
 def _standard(draw: Callable[[Any, tuple[int, ...], np.dtype[Any]], Tracer], name: str, text: str) -> Callable[..., Any]:
     """A distribution without parameters."""

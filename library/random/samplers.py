@@ -50,11 +50,6 @@ from ..special.namespace import gammaln
 from .bits import float_dtype, sample_shape, split, uniform_floats
 from .distributions import exponential, maxwell, normal, rademacher
 
-__all__ = [
-    "ball", "beta", "binomial", "chisquare", "dirichlet", "double_sided_maxwell", "f", "gamma", "generalized_normal",
-    "loggamma", "multinomial", "multivariate_normal", "orthogonal", "poisson", "t", "wald",
-]  # fmt: skip
-
 
 def _looped(*known: str) -> Callable[..., Any]:
     """As `looped`, of functions of a key."""

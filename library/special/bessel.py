@@ -14,9 +14,6 @@ from ..numpy.join import stack
 from ..numpy.math import sign_factor
 from .parts import as_float, chebyshev
 
-__all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "j0", "j1"]
-
-
 # --------------------------------------------------------------------------------------------------------------------
 # Of an imaginary argument
 

@@ -9,8 +9,6 @@ from ..numpy import namespace as lnp
 from .gamma_products import beta, poch
 from .parts import float_operands
 
-__all__ = ["comb", "perm"]
-
 
 @operation
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:

@@ -13,8 +13,6 @@ from ..numpy import namespace as lnp
 from .gammas import STIRLING, gammaln
 from .parts import as_float
 
-__all__ = ["loggamma"]
-
 
 def as_complex(x: Any) -> Any:
     return lift_as(x, np.result_type(result_type([token(x)]), np.complex64))

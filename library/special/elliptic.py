@@ -9,8 +9,6 @@ from ...api import operation
 from ..numpy import namespace as lnp
 from .parts import as_float, floats
 
-__all__ = ["agm", "ellipe", "ellipk", "ellipkm1"]
-
 _MEANS = 14
 """Steps after which the means agree, from ratios up to 10^150: they halve its exponent, and then double the right digits."""
 

@@ -12,8 +12,6 @@ from ...api import array_function, with_slopes
 from ..numpy import namespace as lnp
 from .complex_gamma import as_complex
 
-__all__ = ["wofz"]
-
 _TERMS = 64
 
 

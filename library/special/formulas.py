@@ -12,27 +12,6 @@ from .gammas import digamma, gammasgn
 from .integrals import dawsn
 from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, floats, polynomial
 
-__all__ = [
-    "cbrt",
-    "cosm1",
-    "erfi",
-    "exp2",
-    "exp10",
-    "expm1",
-    "exprel",
-    "huber",
-    "inv_boxcox",
-    "inv_boxcox1p",
-    "log1p",
-    "log_expit",
-    "pseudo_huber",
-    "psi",
-    "rgamma",
-    "sinc",
-    "softplus",
-]
-
-
 cbrt, exp2, expm1, log1p, sinc, psi = lnp.cbrt, lnp.exp2, lnp.expm1, lnp.log1p, lnp.sinc, digamma
 
 

@@ -16,8 +16,6 @@ from ..numpy.ufuncs import floor
 from .gammas import LARGE, STIRLING, betaln, digamma, gammaln_near_zeros, gammasgn, is_large, log_gamma_ratio, zeta
 from .parts import as_float, floats, polynomial
 
-__all__ = ["beta", "factorial", "gamma", "poch", "polygamma"]
-
 _STIRLING_FROM = 11
 _OVERFLOWS = {4: 36.0, 8: 172.0}
 """Where the gamma function is infinite, by the bytes of a number."""

@@ -12,10 +12,6 @@ from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
 from .parts import as_float, chebyshev, floats, polynomial
 
-__all__ = [
-    "bernoulli", "betaln", "digamma", "gammaln", "gammasgn", "multigammaln", "zeta",
-]  # fmt: skip
-
 _SHIFT = 8
 # Stirling's series: bernoulli(2 * k) / (2 * k * (2 * k - 1))
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)

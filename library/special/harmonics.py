@@ -11,8 +11,6 @@ import numpy as np
 from ...api import fori_loop, jit, static_int
 from ..numpy import namespace as lnp
 
-__all__ = ["sph_harm_y"]
-
 
 @functools.partial(jit, static_argnums=3)
 def _legendre(n: Any, m: Any, theta: Any, most: int) -> Any:

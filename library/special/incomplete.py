@@ -32,8 +32,6 @@ from ..numpy.reduce import any as any_of
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
 from .parts import float_operands, floats, log1p_less, polynomial
 
-__all__ = ["betainc", "expn", "gammainc", "gammaincc", "hyp1f1", "hyp2f1"]
-
 _LIMIT = 100_000
 """Iterations of a loop at most."""
 

@@ -14,8 +14,6 @@ from ...api import Tracer, build, compare, full_like_tracer, operation, select, 
 from ..numpy.math import sign_factor, sinc
 from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 
-__all__ = ["dawsn", "exp1", "expi", "fresnel", "sici", "spence"]
-
 
 def _between(x: Tracer, low: float, high: float) -> Tracer:
     """A number where it is in a range, one of the range elsewhere: the argument for a formula of the range."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from ...api import (
     compare,
     full_like_tracer,
     lift_operands,
+    operation,
     prepare,
     result_type,
+    scalar_functions,
     select,
     token,
 )
@@ -74,3 +77,15 @@ def log1p_less(x: Tracer, whole: Tracer) -> Tracer:
     square = r * r
     series = 2.0 * r * square * polynomial(square, tuple(1 / (2 * k + 3) for k in range(11))) - z * r
     return select(near, series, build("log", select(near, full_like_tracer(x, 1), whole)) - x)
+
+
+def of_op(op: str, name: str) -> Callable[[Any], Any]:
+    """The function of floats that is an op of one operand, a row of `dialects/functions.py`."""
+
+    def function(x: Any, /) -> Any:
+        return build(op, as_float(x))
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = f"{__package__}.namespace"
+    function.__doc__ = scalar_functions[op].meaning
+    return operation(function)

@@ -72,11 +72,12 @@ def test_every_part_knows_the_op(tmp_path: Path) -> None:
     subprocess.run(
         ["git", "apply", "-C1", str(PATCH)], cwd=copy, check=True, env=os.environ | {"GIT_DIR": str(tmp_path / "none")}
     )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "LAMINA_CACHE": "0"}
+    subprocess.run([sys.executable, "-m", "lamina.tools.names"], cwd=tmp_path, env=environment, check=True)
     mlir = tmp_path / "main.mlir"
     mlir.write_text(MLIR)
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.format(root=str(copy), mlir=str(mlir)))
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "LAMINA_CACHE": "0"}
     found = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0, found.stderr
     assert "scalar.log_cosh" in found.stdout

@@ -30,6 +30,8 @@ ROOMS = (
 
 MAY_IMPORT = {
     "errors": set(),
+    "name_table": set(),
+    "names": {"name_table", "runtime.gc_pause"},
     "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
     "dialects": {"debug_counters", "extensions", "errors"},
@@ -92,12 +94,13 @@ MAY_IMPORT = {
         "diagnostics",
     },
     # the waist: libraries import the face and each other
-    "api": {"frontend", "dialects", "runtime", "errors"},
-    "library": {"api", "compat"},
-    "compat": {"api", "library"},
+    "api": {"names", "frontend", "dialects", "runtime", "errors"},
+    "library": {"api", "compat", "names"},
+    "compat": {"api", "library", "names"},
     "train": {"api", "compat", "library"},
     "tools": {
         "library",
+        "names",
         "debugging",
         "explorer",
         "debug_counters",

@@ -10,7 +10,7 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 from lamina import pipeline
-from lamina.compat.jax.tree_util import flatten
+from lamina.compat.jax.tree import flatten
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.graph.shape import SliceOp
 from lamina.dialects.types import tensor

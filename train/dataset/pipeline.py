@@ -15,7 +15,7 @@ import numpy as np
 
 from ...api import ShapeError, pytree
 from ...api import jit as compiled
-from ...compat.jax.tree_util import keystr, leaves_with_path
+from ...compat.jax.tree import keystr, leaves_with_path
 from ...library.random import namespace as random
 from .prefetch import prefetched
 

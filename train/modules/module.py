@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast, dataclass_transform
 import numpy as np
 
 from ...api import TensorSpec, Tracer, pytree, trainable
-from ...compat.jax.tree_util import keystr, leaves_with_path
+from ...compat.jax.tree import keystr, leaves_with_path
 from .text import tree_text
 
 Self = TypeVar("Self", bound="Module")

@@ -29,11 +29,6 @@ from ....api import (
 )
 from ....library.numpy.contract import contract
 
-__all__ = [
-    "ConvDimensionNumbers", "conv", "conv_dimension_numbers", "conv_general_dilated", "conv_general_dilated_local",
-    "conv_general_dilated_patches", "conv_transpose", "conv_with_general_padding", "padtype_to_pads",
-]  # fmt: skip
-
 Dims = Sequence[int]
 
 

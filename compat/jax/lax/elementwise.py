@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,15 +24,10 @@ from ....api import (
     token,
 )
 from ....api import select as select_of
+from ....library.nn import namespace as nn
 from ....library.numpy import bits as lnp_bits
 from ....library.numpy import namespace as lnp
 from ....library.numpy.math import power as pow
-
-__all__ = [
-    "Precision", "RoundingMethod", "bitcast_convert_type", "clamp", "clz", "complex", "convert_element_type", "div",
-    "dtype", "integer_pow", "mulhi", "optimization_barrier", "population_count", "reciprocal", "reduce_precision", "round",
-    "rsqrt", "select", "select_n", "shift_right_arithmetic", "shift_right_logical",
-]  # fmt: skip
 
 
 @array_function
@@ -259,3 +256,17 @@ def select_n(which: Any, *cases: Any) -> Any:
     for k in range(len(cases) - 2, -1, -1):
         y = lnp.where(index <= k, cases[k], y)
     return y
+
+
+def with_accuracy(name: str, public: str) -> Callable[..., Any]:
+    """An elementwise function that takes jax's hint `accuracy`, too."""
+    function = getattr(nn if name == "sigmoid" else lnp, name)
+
+    @functools.wraps(function)
+    def elementwise(x: Any, accuracy: Any = None) -> Any:
+        return function(x)
+
+    elementwise.__doc__ = (
+        f"`lamina.numpy.{function.__name__}`, within the bounds of docs/semantics.md whatever `accuracy` says."
+    )
+    return elementwise

@@ -9,8 +9,6 @@ from typing import Any
 from ....api import ShapeError, array_function, lift, static_shape
 from ....library import fft as transforms
 
-__all__ = ["FftType", "fft"]
-
 
 class FftType(enum.IntEnum):
     """The kinds of transforms: complex ones, from real numbers, and back to them."""

@@ -34,11 +34,6 @@ from ....api import (
 from ....library.numpy.at import dynamic_slice, dynamic_update_slice
 from ....library.numpy.logic import where
 
-__all__ = [
-    "GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers", "gather", "scatter", "scatter_add",
-    "scatter_apply", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub",
-]  # fmt: skip
-
 
 class GatherScatterMode(enum.Enum):
     """The treatment of windows out of bounds: moved inside, left out (read as a fill value), or promised not to exist."""

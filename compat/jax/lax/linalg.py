@@ -31,11 +31,9 @@ from ....library.numpy.join import concatenate
 from ....library.numpy.reduce import sum as sum_of
 from ....library.numpy.shape import matrix_transpose
 from ....library.numpy.ufuncs import absolute, sqrt
+from ....names import public
 
-__all__ = [
-    "cholesky", "eig", "eigh", "householder_product", "lu", "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd",
-    "symmetric_product", "triangular_solve", "tridiagonal_solve",
-]  # fmt: skip
+__all__ = list(public("lax.linalg"))
 
 
 @array_function

@@ -12,11 +12,6 @@ from ....library.numpy import namespace as lnp
 from ....library.numpy.index import take
 from ....library.numpy.shape import moveaxis
 
-__all__ = [
-    "all_gather", "all_to_all", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ppermute", "pshuffle", "psum",
-    "psum_scatter", "pswapaxes",
-]  # fmt: skip
-
 
 def _names(axis_name: Any) -> tuple[Hashable, ...]:
     return tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)

@@ -38,11 +38,6 @@ from ....api import (
 from ....library.numpy import namespace as lnp
 from .conv import padtype_to_pads
 
-__all__ = [
-    "reduce", "reduce_and", "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reduce_window",
-    "reduce_window_shape_tuple", "reduce_xor", "select_and_scatter_add",
-]  # fmt: skip
-
 _KINDS: dict[Any, str] = {
     lnp.add: "add", lnp.multiply: "mul", lnp.maximum: "max", lnp.minimum: "min", lnp.bitwise_and: "and",
     lnp.bitwise_or: "or", lnp.logical_and: "and", lnp.logical_or: "or",

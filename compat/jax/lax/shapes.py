@@ -29,13 +29,6 @@ from ....api import (
 from ....library.numpy import namespace as lnp
 from ....library.numpy.create import arange
 
-__all__ = [
-    "broadcast", "broadcast_in_dim", "broadcast_to_rank", "broadcasted_iota", "collapse", "concatenate",
-    "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_update_index_in_dim", "dynamic_update_slice",
-    "dynamic_update_slice_in_dim", "empty", "expand_dims", "index_in_dim", "index_take", "iota", "pad", "reshape", "rev",
-    "shape_as_value", "slice", "slice_in_dim", "split", "squeeze", "transpose",
-]  # fmt: skip
-
 
 def expand_dims(array: Any, dimensions: int | Sequence[int]) -> Any:
     """`array` with dims of size 1 at these positions of the result."""

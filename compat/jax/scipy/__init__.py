@@ -4,22 +4,6 @@ Functions that lamina has elsewhere are the same objects here: `special` is `lam
 SciPy's defaults.
 """
 
-from __future__ import annotations
+from ....names import attach
 
-import importlib
-from typing import Any
-
-PARTS = {
-    **{name: f".{name}" for name in ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize")},
-    **{name: f".{name}" for name in ("signal", "sparse", "stats")},
-    "special": "....library.special.namespace",
-}
-"""Names of the parts, and the modules that they are."""
-
-__all__ = [*PARTS]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in PARTS:
-        raise AttributeError(f"module 'lamina.scipy' has no attribute {name!r}")
-    return importlib.import_module(PARTS[name], __name__)
+__getattr__, __dir__, __all__ = attach("scipy")

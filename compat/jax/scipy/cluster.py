@@ -7,8 +7,9 @@ from typing import Any
 
 from ....api import ShapeError
 from ....library.numpy import namespace as lnp
+from ....names import public
 
-__all__ = ["vq"]
+__all__ = list(public("scipy.cluster"))
 
 
 def _nearest(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:

@@ -15,11 +15,6 @@ from typing import Any
 from ....library.numpy import namespace as lnp
 from ....library.special import namespace as special
 
-__all__ = [
-    "bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "expon", "gamma", "gennorm", "geom", "gumbel_l", "gumbel_r",
-    "laplace", "logistic", "nbinom", "norm", "pareto", "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
-]  # fmt: skip
-
 Formula = Callable[..., Any]
 _LOG_2PI = math.log(2 * math.pi)
 

@@ -14,8 +14,9 @@ import numpy as np
 from ....api import ShapeError
 from ....library import fft as fourier
 from ....library.numpy import namespace as lnp
+from ....names import public
 
-__all__ = ["dct", "dctn", "idct", "idctn"]
+__all__ = list(public("scipy.fft"))
 
 
 def _rows(x: Any, type: int, n: int | None, axis: int, norm: str | None, what: str) -> Any:

@@ -1,5 +1,5 @@
 """`lamina.scipy.integrate`."""
 
-from ....library.numpy.poly import trapezoid
+from ....names import attach
 
-__all__ = ["trapezoid"]
+__getattr__, __dir__, __all__ = attach("scipy.integrate")

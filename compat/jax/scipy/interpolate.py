@@ -10,9 +10,10 @@ import numpy as np
 
 from ....api import ShapeError
 from ....library.numpy import namespace as lnp
+from ....names import public
 from ..lax.linalg import tridiagonal_solve
 
-__all__ = ["CubicHermiteSpline", "CubicSpline", "PchipInterpolator", "RegularGridInterpolator", "interpn"]
+__all__ = list(public("scipy.interpolate"))
 
 
 def _cells(points: Any, x: Any) -> Any:

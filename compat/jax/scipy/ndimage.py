@@ -10,8 +10,9 @@ import numpy as np
 
 from ....api import ShapeError
 from ....library.numpy import namespace as lnp
+from ....names import public
 
-__all__ = ["map_coordinates"]
+__all__ = list(public("scipy.ndimage"))
 
 
 def _mirrored(index: Any, size: int) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ....api import ShapeError, jit, value_and_grad, while_loop
 from ....library.numpy import namespace as lnp
+from ....names import public
 
-__all__ = ["OptimizeResults", "minimize"]
+__all__ = list(public("scipy.optimize"))
 
 _SEARCH = 40
 """Steps of a line search at most."""

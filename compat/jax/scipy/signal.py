@@ -10,12 +10,15 @@ import numpy as np
 from ....api import ShapeError
 from ....library import fft
 from ....library.numpy import namespace as lnp
+from ....names import public
 from ..lax import namespace as lax
-from .spectra import csd, detrend, istft, stft, welch
+from .spectra import csd as csd
+from .spectra import detrend as detrend
+from .spectra import istft as istft
+from .spectra import stft as stft
+from .spectra import welch as welch
 
-__all__ = [
-    "convolve", "convolve2d", "correlate", "correlate2d", "csd", "detrend", "fftconvolve", "istft", "stft", "welch",
-]  # fmt: skip
+__all__ = list(public("scipy.signal"))
 
 
 def _operands(in1: Any, in2: Any, what: str) -> tuple[Any, Any]:

@@ -1,7 +1,5 @@
 """`lamina.scipy.sparse`: `linalg` has the solvers of linear systems that only need products."""
 
-from __future__ import annotations
+from ....names import attach
 
-from ....library.linalg import namespace as linalg
-
-__all__ = ["linalg"]
+__getattr__, __dir__, __all__ = attach("scipy.sparse")

@@ -10,14 +10,35 @@ from ....library.linalg import namespace as linalg
 from ....library.numpy import namespace as lnp
 from ....library.numpy.scan import cummax, cummin
 from ....library.special import namespace as special
+from ....names import public
 from . import distributions
-from .distributions import *
 from .distributions import Distribution
-from .kde import gaussian_kde
+from .distributions import bernoulli as bernoulli
+from .distributions import beta as beta
+from .distributions import betabinom as betabinom
+from .distributions import binom as binom
+from .distributions import cauchy as cauchy
+from .distributions import chi2 as chi2
+from .distributions import expon as expon
+from .distributions import gamma as gamma
+from .distributions import gennorm as gennorm
+from .distributions import geom as geom
+from .distributions import gumbel_l as gumbel_l
+from .distributions import gumbel_r as gumbel_r
+from .distributions import laplace as laplace
+from .distributions import logistic as logistic
+from .distributions import nbinom as nbinom
+from .distributions import norm as norm
+from .distributions import pareto as pareto
+from .distributions import poisson as poisson
+from .distributions import t as t
+from .distributions import truncnorm as truncnorm
+from .distributions import uniform as uniform
+from .distributions import vonmises as vonmises
+from .distributions import wrapcauchy as wrapcauchy
+from .kde import gaussian_kde as gaussian_kde
 
-__all__ = [
-    *distributions.__all__, "dirichlet", "gaussian_kde", "mode", "multinomial", "multivariate_normal", "rankdata", "sem",
-]  # fmt: skip
+__all__ = list(public("scipy.stats"))
 
 
 def _with_exponential(name: str, of: str, logarithm: Any) -> Distribution:
