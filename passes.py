@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
@@ -29,8 +29,11 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
 from .dialects.module_rules import require_single_blocks
-from .errors import ExtensionError, InternalError, LaminaError, about, is_interruption, placed
+from .errors import CompileError, ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
+
+if TYPE_CHECKING:
+    from .dialects.loop.loops import KernelOp
 
 FOLDERS = ("transforms", "transforms/target", "lowering", "lowering/schedule")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
@@ -312,3 +315,53 @@ def _neighbours(op: Any) -> Iterator[Any]:
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Schedules as text
+
+
+def replay_tuned(module: ModuleOp) -> None:
+    """Take the steps that `tune` found for kernels that nobody has scheduled; where a step fails, none is taken."""
+    from .codegen.tuned import state
+    from .dialects.loop.loops import KernelOp
+    from .lowering.fallbacks import Fallback, record
+    from .lowering.tuned_schedules import kept_steps
+
+    if not state():
+        return
+    for kernel in [op for op in module.body.block.ops if isinstance(op, KernelOp) and not op.is_scheduled]:
+        steps = kept_steps(kernel)
+        if steps is None:
+            continue
+        scheduled = kernel.clone()
+        try:
+            replay(scheduled, steps)
+        except Exception as error:
+            if is_interruption(error):
+                raise
+            record(Fallback(kernel.sym_name.data, "the tuned schedule", None, error), kernel)
+            continue
+        scheduled.mark_scheduled()
+        block = kernel.parent
+        assert block is not None
+        block.insert_op_before(scheduled, kernel)
+        kernel.detach()
+        kernel.erase()
+
+
+def replay(kernel: KernelOp, steps: str) -> None:
+    """Take the steps of a pipeline text on a kernel.
+
+    Raises:
+        CompileError: a step is no schedule primitive, or not legal.
+    """
+    from .lowering.schedule.base import Primitive
+
+    try:
+        for step in parse_passes(steps):
+            if not isinstance(step, Primitive):
+                raise CompileError(f"'{step.name}' is no step of a schedule")
+            step.run(kernel)
+    except LaminaError as error:
+        raise CompileError(str(error)) from None

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from . import extensions
 from .codegen.targets.base import Target
 from .codegen.targets.host import host
-from .codegen.version import version
 from .errors import CompileError, ExtensionError, about
-from .replay import replay_tuned
+from .passes import replay_tuned
 from .runtime.gc_pause import collecting_later
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from .dialects.loop.loops import KernelOp
-    from .runtime.executable import Executable
     from .runtime.signature import Signature
 
 PHASES = ("graph", "optimized", "loop", "scheduled", "program", "llvmir", "asm", "object")
@@ -288,52 +286,35 @@ def compile_to(
 
 @collecting_later()
 def build(
-    module: ModuleOp,
-    entry: str = "main",
-    *,
-    names: Sequence[str] | None = None,
-    target: Target | None = None,
-    consume: bool = True,
-) -> Executable:
-    """Compile a module and load it, through the on-disk cache.
+    module: ModuleOp, entry: str = "main", *, names: Sequence[str] | None = None, target: Target | None = None
+) -> tuple[Signature, bytes]:
+    """Compile a module: the signature of one of its functions, and the bytes of an object that `load_executable` takes.
 
     Args:
-        module: graph IR or a later phase; if `consume`, it is brought to `program` unless the cache has the result.
+        module: graph IR or a later phase; it is brought to `program`.
         entry: the public function to call.
         names: the names of the arguments in messages; by default those of the text.
         target: by default the one that the module names, else the host.
-        consume: whether the module may be changed; otherwise a copy is, unless the cache has the result.
 
     Raises:
-        CompileError: an op cannot be lowered, there is no such function, or this machine cannot run code for the target.
+        CompileError: an op cannot be lowered, or there is no such function.
     """
-    from .codegen import tuned
-    from .codegen.cache import key_of
-    from .codegen.executable import cached_executable
+    from .codegen.executable import object_for
     from .codegen.partition import Ahead
-    from .dialects.fingerprint import fingerprint
-    from .dialects.operations import clone
 
-    target = runnable_target(module, target)
-    if is_before(module, "optimized") and _has_many_ops(module):
-        module = module if consume else clone(module)
-        _roll(module)
-        consume = True
-    key = key_of(version(), target.key, entry, ",".join(names or ()), fingerprint(module), tuned.state())
     with Ahead(target, workers=_load_workers) as ahead:
-
-        def make() -> tuple[Signature, str]:
-            return lower(module if consume else clone(module), entry, names, target, ahead.add)
-
-        return cached_executable(key, make, entry, target, ahead)
+        signature, text = lower(module, entry, names, target, ahead.add)
+        return signature, object_for(signature, text, entry, target, ahead)
 
 
-def _has_many_ops(module: ModuleOp) -> bool:
-    """Whether it may pay to look for repeated bodies before the key is computed from all of them."""
+def has_many_ops(module: ModuleOp) -> bool:
+    """Whether it may pay to `roll` a module before its key is made."""
+    if not is_before(module, "optimized"):
+        return False
     return any(sum(1 for _ in block.ops) >= 256 for op in module.body.block.ops for r in op.regions for block in r.blocks)
 
 
-def _roll(module: ModuleOp) -> None:
+def roll(module: ModuleOp) -> None:
     """Run the steps up to the one that outlines repeated bodies, so that later steps and the key see each body once.
 
     They run again in their turn, so this is skipped if one of another package, which may rely on running once, is among them.

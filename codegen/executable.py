@@ -1,4 +1,4 @@
-"""LLVM IR text and a signature to an executable: compiled, or taken from the cache, and loaded.
+"""LLVM IR text and a signature to an executable: compiled and loaded.
 
 >>> import numpy as np
 >>> from lamina.runtime.callable import Compiled
@@ -20,8 +20,6 @@ array([0., 2., 4., 6.], dtype=float32)
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from ..errors import CompileError
@@ -62,62 +60,6 @@ def load_executable(signature: Signature, obj: bytes, host: str | None = None) -
     symbols = [abi.invoke_symbol(name), *([abi.sizes_symbol(name)] if signature.meant else [])]
     library = load_object(obj, symbols, effects.imports() if signature.effects else None)
     return Executable(signature, library, host, native_entry() if abi.native_calls() else None)
-
-
-def cached_executable(
-    key: str,
-    make: Callable[[], tuple[Signature, str]],
-    host: str | None = None,
-    target: Target | None = None,
-    ahead: Ahead | None = None,
-) -> Executable:
-    """The executable kept on disk under `key`, or else the one that `make` returns as a signature and LLVM IR text.
-
-    `key` (from `cache.key_of`) must cover all that the text depends on, the target's `key` included. `make` may give some of
-    the module to `ahead` before it returns the rest.
-    """
-    kept = _kept(key, host)
-    if kept is not None:
-        return kept
-    signature, text = make()
-    obj = object_for(signature, text, host, target, ahead)
-    object_cache.put(key, obj, {"signature": signature.to_json()})
-    return load_executable(signature, obj, host)
-
-
-def _kept(key: str, host: str | None = None) -> Executable | None:
-    found = object_cache.get(key)
-    if found:
-        try:
-            return load_executable(Signature.from_json(found.meta["signature"]), found.obj, host)
-        except (CompileError, ValueError, KeyError, TypeError):
-            pass  # not written by `cached_executable`: a miss
-    return None
-
-
-@dataclass(frozen=True)
-class Known:
-    """The entry of a kernel that is found by its facts: the key of its object, and the results of its checks."""
-
-    key: str
-    checks: tuple[str, ...]
-
-
-def find_known(key: str) -> tuple[Known, Executable] | None:
-    """The entry kept under a key by `remember`, with its kernel; None if either is missing."""
-    found = object_cache.get(key)
-    if found is None:
-        return None
-    kept, checks = found.meta.get("kept"), found.meta.get("checks")
-    if not isinstance(kept, str) or not isinstance(checks, list) or not all(isinstance(text, str) for text in checks):
-        return None
-    executable = _kept(kept)
-    return None if executable is None else (Known(kept, tuple(checks)), executable)
-
-
-def remember(key: str, known: Known) -> None:
-    """Keep under a key where a kernel is found."""
-    object_cache.put(key, b"", {"kept": known.key, "checks": list(known.checks)})
 
 
 @cache

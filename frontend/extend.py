@@ -44,6 +44,7 @@ from ..dialects.loop.loops import ForOp, KernelOp
 from ..dialects.loop.memory import CheckOp
 from ..dialects.types import element_of, element_type, shape_of, tensor
 from ..errors import ExtensionError, LaminaError
+from ..executor.kernels import find_kernel
 from ..extensions import Extension, extensions
 from ..lowering.analysis.nests import find as find_loop
 from ..lowering.analysis.nests import loops
@@ -52,7 +53,6 @@ from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, 
 from ..passes import register_pass
 from ..pipeline import register_step
 from ..transforms.target.graph_select_kernels import KernelChoice, add_choice
-from ..written_kernels import find_kernel
 from .kernel.decorator import KernelBase
 from .run.devices import Device, register_device
 from .run.eager import api

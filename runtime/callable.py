@@ -206,6 +206,20 @@ def _works(made: type[Any]) -> bool:
 
 NativeFunction: type[FunctionBase] = function_class(FunctionBase)
 
+MISS: Any = object()
+"""The result of an exact function for arguments that do not match."""
+
+
+def exact_function(executable: Executable) -> FunctionBase:
+    """A native function of one executable that converts nothing: it returns `MISS` for arguments that this does not accept."""
+    made = NativeFunction(_misfit)
+    made.install(executable)
+    return made
+
+
+def _misfit(*arrays: Any) -> Any:
+    return MISS
+
 
 class CompiledBase(FunctionBase):
     """A compiled function with one signature: `Compiled(executable)`.

@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis.core
 import numpy as np
 import pytest
+from lamina.executor import executor
 from lamina.lowering.fallbacks import Fallback, recorded
 from xdsl.dialects.func import CallOp, ReturnOp
 
@@ -36,6 +37,12 @@ def pytest_cmdline_main() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="lamina-tests-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAMINA_CACHE_DIR", folder)
         return (yield)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_known() -> None:
+    """Each test finds what is on disk alone: no executable of another one, which may have been built under other conditions."""
+    executor.forget()
 
 
 @pytest.fixture

@@ -112,7 +112,8 @@ class KernelRun:
         """
         from xdsl.dialects.builtin import ModuleOp
 
-        from .. import pipeline, written_kernels
+        from .. import pipeline
+        from ..executor import executor
         from ..lowering.target import declared_target
         from ..runtime.callable import KernelFunction
 
@@ -120,7 +121,7 @@ class KernelRun:
         by_default = not as_written and pipeline.is_before(module, "scheduled")
         alone = ModuleOp([self.kernel.clone()])
         target = declared_target(module)
-        executable = written_kernels.build_kernel(alone, self.name, target, by_default=by_default)
+        executable = executor.kernel(alone, self.name, target, by_default=by_default)
         compiled = KernelFunction(executable)
 
         def run(*inputs: np.ndarray) -> Arrays:

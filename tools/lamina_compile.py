@@ -21,7 +21,7 @@ from .arguments import ArgumentParser, UsageError, add_extension, add_target, ta
 from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
-    from ..exported_objects import Exported
+    from .exported_objects import Exported
 
 _LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
 """The targets of `--multi-isa`, the best first."""
@@ -39,8 +39,8 @@ def run(args: Sequence[str] | None) -> int:
     from ..codegen.exports.interface import checked_prefix, default_prefix
     from ..codegen.targets import get
     from ..dialects.context import make_context
-    from ..exported_objects import export
     from .c_header import header
+    from .exported_objects import export
 
     options = arguments().parse_args(args)
     output = Path(options.output)

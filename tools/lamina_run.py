@@ -200,10 +200,10 @@ def interpreted(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
 
 def native(module: ModuleOp, entry: str) -> Callable[..., Arrays]:
     """The function as machine code."""
-    from .. import pipeline
+    from ..executor import executor
     from ..runtime.callable import Compiled
 
-    compiled = Compiled(pipeline.build(module, entry))
+    compiled = Compiled(executor.program(module, entry, consume=True))
     call = _in_a_tuple(compiled)
     call.native = compiled  # pyright: ignore[reportFunctionMemberAccess]
     return call

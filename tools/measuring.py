@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import pipeline
 from ..codegen.machine.chains import ChainProbe, throughput_chains
 from ..codegen.machine.memory import ChaseProbe, ReadProbe, StoreProbe, size_from
 from ..codegen.machine.race import MARGIN, race, winner
 from ..codegen.targets import TARGETS, Target
+from ..executor import executor
 from ..frontend.run.jit import jit
 from ..runtime.threads import get_threads, set_threads
 
@@ -121,7 +121,7 @@ def tiles(target: Target, width: int) -> list[Target]:
 
 def _compiled(function: Any, target: Target, *args: np.ndarray) -> Callable[[], float]:
     """A run of a function of one result, shaped as the first argument, that our pipeline compiles for a target; its seconds."""
-    executable = pipeline.build(jit(function).lower(*args).module, target=target)
+    executable = executor.program(jit(function).lower(*args).module, target=target, consume=True)
     out = np.empty_like(args[0])
 
     def run() -> float:

@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
-from ... import written_kernels
 from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.loop.memory import CheckOp
 from ...dialects.loop.parameters import Interface, Parameter, Sizes
 from ...dialects.types import element_type, numpy_dtype, tensor
 from ...errors import DTypeError, KernelError, LaminaError, TracingError
+from ...executor import kernels
 from ...runtime.scalars import is_a, scalar_bits
 from ...runtime.signature import ScalarParam
 from ..trace.locations import located
@@ -68,7 +68,7 @@ class _Called:
     """A kernel as scheduled by now, and how it is called."""
 
     def __init__(self, module: ModuleOp, steps: str):
-        self.op, self.steps = written_kernels.find_kernel(module), steps
+        self.op, self.steps = kernels.find_kernel(module), steps
         self.interface = Interface(self.op)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ... import pipeline, written_kernels
+from ... import pipeline
 from ...errors import TracingError
+from ...executor import executor, kernels
 from ...runtime.callable import FunctionBase, function_class
 from ...runtime.executable import Executable
 from ...runtime.signature import Signature
@@ -62,7 +63,7 @@ class KernelBase(FunctionBase):
         """Parameters, which of them are written, and the symbols of their sizes."""
         from ...runtime.module_signatures import kernel_signature_of
 
-        return kernel_signature_of(written_kernels.find_kernel(self.__kernel__.module))
+        return kernel_signature_of(kernels.find_kernel(self.__kernel__.module))
 
     def schedule(self) -> Schedule:
         """The schedule of this kernel: steps taken on it decide what later calls run, in place of the default schedule."""
@@ -122,7 +123,7 @@ class KernelBase(FunctionBase):
 
         state = self.__kernel__
         executable = state.executable() if args else None
-        return explain(written_kernels.find_kernel(state.module), written_kernels.find_kernel(state.latest), executable, args)
+        return explain(kernels.find_kernel(state.module), kernels.find_kernel(state.latest), executable, args)
 
     def compile(self) -> Executable:
         """Compile now what the next call would; the loaded machine code."""
@@ -213,12 +214,12 @@ class _State:
         with self._lock:
             if self.current is None:
                 if self.is_scheduled or not self.has_default:
-                    self.current = written_kernels.build_kernel(self.latest)
+                    self.current = executor.kernel(self.latest)
                 else:
                     from .facts import facts_of
 
                     facts = facts_of(self.function, self.check_bounds)
-                    self.current = written_kernels.build_known_kernel(facts, lambda: self.module)
+                    self.current = executor.known_kernel(facts, lambda: self.module)
             return self.current
 
     @functools.cached_property

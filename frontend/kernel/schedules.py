@@ -19,16 +19,17 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ... import passes, written_kernels
+from ... import passes
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import LaminaError, ScheduleError
+from ...executor import kernels
 from ...lowering.analysis.nests import loops, outline, unique_names
 from ...lowering.schedule.auto import schedule_kernel
 from ...lowering.schedule.base import Primitive
 from ...lowering.target import set_target, target_of
+from ...lowering.tuned_schedules import kept_steps
 from ...passes import parse_passes
-from ...replay import kept_steps
 
 
 @cache
@@ -97,7 +98,7 @@ class Schedule:
     @property
     def kernel(self) -> KernelOp:
         """The kernel as scheduled so far."""
-        return written_kernels.find_kernel(self.module)
+        return kernels.find_kernel(self.module)
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -224,7 +225,7 @@ def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule
     aimed = module.clone()
     if target is not None:
         set_target(aimed, target)
-    steps = kept_steps(written_kernels.find_kernel(aimed))
+    steps = kept_steps(kernels.find_kernel(aimed))
     if steps is not None:
         try:
             for step in parse_passes(steps):

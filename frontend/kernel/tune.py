@@ -16,19 +16,20 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from ... import pipeline, written_kernels
+from ... import pipeline
 from ...codegen import tuned
 from ...codegen.executable import load_executable, object_for
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import InternalError, LaminaError
+from ...executor import kernels
 from ...lowering.analysis.bounds import code_size
 from ...lowering.default_threads import place_loops
 from ...lowering.llvm.emit import emit_module
 from ...lowering.schedule.auto import schedule_module
 from ...lowering.schedule.base import Primitive
 from ...lowering.target import set_target, target_of
-from ...replay import tuning_key
+from ...lowering.tuned_schedules import tuning_key
 from ...runtime.callable import KernelFunction
 from ...runtime.module_signatures import kernel_signature_of
 from ...runtime.signature import ArrayParam
@@ -101,7 +102,7 @@ def tune(function: Any, *args: Any, seconds: float = 5.0, seed: int = 0) -> tupl
         state = function.__kernel__
         if state.is_scheduled:
             raise ValueError(f"{state.function.__name__} is scheduled by hand: reset() it first")
-        name = written_kernels.find_kernel(state.module).sym_name.data
+        name = kernels.find_kernel(state.module).sym_name.data
         found = _tune_module(state.module, {name: args}, seconds, seed)
         function.reset()
         return found

@@ -142,7 +142,7 @@ class EagerProgram:
         """Write the run of a program that has been run before, of the operands of the writer."""
         operands = ", ".join(writer.operands)
         if self._compiled:
-            from .code_cache import MISS
+            from ...runtime.callable import MISS
 
             writer.line(f"y = {writer.name('native', self.native())}({operands})")
             writer.line(f"if y is {writer.name('MISS', MISS)}:")  # not as machine code reads them in place
@@ -163,9 +163,9 @@ class EagerProgram:
             writer.line(f"return {writer.name('rebuild', self._rebuild)}({fresh})")
 
     def _compile(self) -> Callable[..., Any]:
-        from .code_cache import native_function
+        from ...executor import executor
 
-        return native_function(self._module())
+        return executor.function(self._module())
 
     def _module(self) -> ModuleOp:
         block = self._block

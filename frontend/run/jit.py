@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, UnitAttr
 from ...errors import CompileError, DeviceError, FixedSizeError, LeastSizeError, SizeError, is_interruption
 from ...runtime.arguments import prepare
 from ...runtime.arrays import plain
-from ...runtime.callable import FunctionBase, function_class
+from ...runtime.callable import MISS, FunctionBase, function_class
 from ...runtime.executable import OUT, Executable
 from ...runtime.gc_pause import collecting_later
 from ...runtime.results import apart, check_results
@@ -42,7 +42,6 @@ from ..trace.program import (
 from ..trace.pytree import TreeDef, flatten
 from ..trace.tracer import asked
 from . import watching
-from .code_cache import MISS
 from .lowered import Compiled, Lowered, runner
 
 if TYPE_CHECKING:

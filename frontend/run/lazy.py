@@ -288,7 +288,7 @@ def _compiled(
     order: Sequence[_Node], leaves: dict[_Node, int], numbers: dict[_Node, int], outputs: Sequence[_Node]
 ) -> Callable[..., Any]:
     """The programs of nodes as one."""
-    from .code_cache import native_function
+    from ...executor import executor
 
     types = [tensor(element_type(x.dtype), x.shape) for x in leaves]
     block = Block(arg_types=types)
@@ -306,7 +306,7 @@ def _compiled(
     block.add_op(ReturnOp(*results))
     module = ModuleOp([FuncOp("main", (types, [x.type for x in results]), Region(block), "public")])
     module.attributes["lamina.phase"] = StringAttr("optimized")
-    return native_function(module)
+    return executor.function(module)
 
 
 eager.deferred = deferred

@@ -10,12 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.operations import clone
+from ...executor import executor
 from ...runtime.arrays import Sizes, plain
+from ...runtime.callable import MISS, exact_function
 from ...runtime.executable import Executable
 from ...runtime.signature import ArrayParam, Signature
 from ..trace.program import Aval, Interface, Program, TracedFunction
 from ..trace.pytree import TreeDef, flatten
-from .code_cache import MISS, check_if_asked, native, native_function
 
 if TYPE_CHECKING:
     from ...explorer import Page
@@ -108,14 +109,11 @@ class Lowered:
         Args:
             consume: whether the module is lowered in place, and so lost.
         """
-        from ... import pipeline
-
-        check_if_asked(self._module)
-        return replace(pipeline.build(self._module, "main", names=self.paths, consume=consume), functions=self._callbacks)
+        return replace(executor.program(self._module, names=self.paths, consume=consume), functions=self._callbacks)
 
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """As `runner`, with code that this process has compiled for an equal module before, if it has."""
-        return bound(native_function(self._module, self.paths, self._callbacks), self.traced)
+        return bound(executor.function(self._module, self.paths, self._callbacks), self.traced)
 
     def lower(self) -> Lowered:
         """The program itself: jax's step from a trace to its form for a compiler."""
@@ -175,7 +173,7 @@ def _show(structure: TreeDef) -> str:
 
 def runner(executable: Executable, traced: Interface) -> Callable[[Sequence[Any]], Any]:
     """From exactly matching argument arrays to the result in its structure; `MISS` if one does not match."""
-    return bound(native(executable), traced)
+    return bound(exact_function(executable), traced)
 
 
 def bound(function: Callable[..., Any], traced: Interface) -> Callable[[Sequence[Any]], Any]:

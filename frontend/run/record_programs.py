@@ -17,10 +17,10 @@ from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.effects import AssertOp
 from ...dialects.operations import clone
 from ...dialects.types import element_of, i64, is_bool, is_complex, is_float, shape_of
+from ...executor import executor
 from ..trace.locations import file_location
 from ..trace.program import Program
 from ..trace.tracing import Read
-from .code_cache import native_function
 
 Array = np.ndarray[Any, Any]
 
@@ -163,5 +163,5 @@ def _run(run: Copy, main: FuncOp, results: Sequence[SSAValue], inputs: Sequence[
     main.body.block.add_op(ReturnOp(*results))
     types = [x.type for x in main.body.block.args], [x.type for x in results]
     main.properties["function_type"] = FunctionType.from_lists(*types)
-    out = native_function(run.module, functions=run.program.callbacks)(*inputs)
+    out = executor.function(run.module, functions=run.program.callbacks)(*inputs)
     return out if isinstance(out, tuple) else (out,)

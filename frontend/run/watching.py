@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import LaminaError
+from ...executor import executor
 from ..trace.config import config
 from ..trace.pytree import flatten
-from .code_cache import native_function
 
 if TYPE_CHECKING:
     from .lowered import Lowered
@@ -118,7 +118,7 @@ def _value(lowered: Lowered, variable: str, args: Sequence[np.ndarray], name: st
     if part is None:
         have = ", ".join(dict.fromkeys((*lowered.paths, *names_in(lowered.module_with_places())))) or "none"
         raise LaminaError(f"watch: {name}() has no variable '{variable}'; there are: {have}")
-    return native_function(part)(*args)
+    return executor.function(part)(*args)
 
 
 def _raise(lowered: Lowered, args: Sequence[np.ndarray], name: str) -> None:

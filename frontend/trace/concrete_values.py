@@ -90,7 +90,7 @@ def _run(op: Operation, trace: Trace) -> None:
 
 def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array, ...]:
     """The op as a program of its own, beside the functions that it may call."""
-    from ..run.code_cache import native_function
+    from ...executor import executor
 
     assert trace.program is not None
     types = [operand.type for operand in op.operands]
@@ -99,7 +99,7 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
     block.add_ops([copy, ReturnOp.create(operands=copy.results)])
     module: ModuleOp = clone(trace.program.module)
     module.body.block.add_op(FuncOp("main", (types, [r.type for r in copy.results]), Region(block), "public"))
-    out = native_function(module, functions=trace.program.callbacks)(*[plain(x, x.dtype) for x in operands])
+    out = executor.function(module, functions=trace.program.callbacks)(*[plain(x, x.dtype) for x in operands])
     if out is None:
         return ()
     return out if isinstance(out, tuple) else (out,)

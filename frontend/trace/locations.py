@@ -33,11 +33,12 @@ _ROOMS = (
     "transforms",
     "lowering",
     "codegen",
+    "executor",
     "runtime",
     "tools",
 )
 _OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
-_FILES = ("__init__.py", "api.py", "pipeline.py", "replay.py", "written_kernels.py")
+_FILES = ("__init__.py", "api.py", "pipeline.py")
 _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in _FILES), "<lamina>")
 
 

@@ -9,13 +9,13 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamina import pipeline
 from lamina.codegen.targets import TARGETS, get, host
 from lamina.codegen.targets.base import FEATURES
 from lamina.codegen.targets.host import cache_bytes, classify, detect, why_not_here
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError
+from lamina.executor import executor
 from lamina.lowering.target import set_target
 
 
@@ -107,7 +107,7 @@ def test_what_cannot_run_here():
     module = parse_module(make_context(), text, "m")
     set_target(module, get(other))
     with pytest.raises(CompileError, match=f"the module is for target '{other}', which cannot run here"):
-        pipeline.build(module)
+        executor.program(module)
 
 
 V3 = {"avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe"}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from lamina.codegen.targets import get
+from lamina.executor.kernels import find_kernel
 from lamina.pipeline import compile_to
-from lamina.written_kernels import find_kernel
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))

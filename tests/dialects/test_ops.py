@@ -13,7 +13,7 @@ import pytest
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import CompositeOp
 from lamina.dialects.types import shape_of
-from lamina.pipeline import build
+from lamina.executor import executor
 from lamina.runtime.callable import Compiled
 from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp
@@ -61,7 +61,7 @@ def test_generic_form_round_trips(mlir_opt: str) -> None:
 @pytest.mark.thorough(every=6)
 @in_groups(ROWS)
 def test_compiled_equals_evaluate(rows: list[Row]) -> None:
-    compiled = Compiled(build(make_module(*rows)))
+    compiled = Compiled(executor.program(make_module(*rows)))
     ops = [op_of(row) for row in rows]
     for columns in zip(*map(arguments, rows), strict=True):
         got = compiled(*(array for args in columns for array in args))

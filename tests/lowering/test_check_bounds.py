@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lamina import written_kernels
 from lamina.dialects.context import make_context
 from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import CheckOp
 from lamina.dialects.parsing import parse_module
+from lamina.executor import executor
 from lamina.lowering.analysis.proofs import unproved
 from lamina.lowering.check_bounds import guard_accesses
 from lamina.runtime.callable import KernelFunction
@@ -107,7 +107,7 @@ def run(text: str, interpret: bool, x: np.ndarray, at: np.ndarray) -> np.ndarray
         if interpret:
             Interpreter(module).launch("k", [x, at, np.int64(at.size)])
         else:
-            KernelFunction(written_kernels.build_kernel(module, "k"))(x, at)
+            KernelFunction(executor.kernel(module, "k"))(x, at)
     except (IndexError, InterpreterError):
         return None
     return x

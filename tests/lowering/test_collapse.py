@@ -9,7 +9,8 @@ import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.fusion import FusionOp
 from lamina.dialects.parsing import parse_module
-from lamina.pipeline import build, compile_to, load_pass
+from lamina.executor import executor
+from lamina.pipeline import compile_to, load_pass
 
 X = np.random.default_rng(0).normal(size=(2, 3, 1, 4, 5)).astype(np.float32)
 V = X[0, 0, 0, :, 0].copy()
@@ -114,6 +115,6 @@ def test_fusions_of_the_same_ops_in_another_order_share_a_kernel() -> None:
     text = compile_to(module.clone(), "loop")
     assert text.count("loop.kernel") == 2 and text.count("loop.launch") == 3
     x, y = np.ascontiguousarray(X[0, :2, 0, 0, :3]), np.ascontiguousarray(X[1, :2, 0, 0, :3])
-    results = build(module).run([x, y])
+    results = executor.program(module).run([x, y])
     for result, expected in zip(results, (2 * abs(x), 2 * abs(y), 3 * abs(y)), strict=True):
         np.testing.assert_array_equal(result, expected)

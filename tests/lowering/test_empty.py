@@ -11,8 +11,8 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import pipeline
 from lamina.dialects.loop.loops import ForOp
+from lamina.executor import executor
 from lamina.lowering.schedule.auto import schedule_module
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -74,5 +74,5 @@ def test_a_nest_beside_an_empty_one_is_scheduled() -> None:
     assert not any(isinstance(op, ForOp) and op.trip_count() == 0 for op in module.walk())
     assert any(isinstance(op, ForOp) and op.kind.data == "vector" for op in module.walk()), module
     x = np.ones((40, 1000), np.float32)
-    y = pipeline.build(parse(NESTS)).run([x])
+    y = executor.program(parse(NESTS)).run([x])
     assert (np.asarray(y) == 1).all()

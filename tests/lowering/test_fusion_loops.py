@@ -12,6 +12,7 @@ import pytest
 from lamina import pipeline
 from lamina.dialects.graph.fusion import FusionOp
 from lamina.dialects.types import shape_of
+from lamina.executor import executor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -91,7 +92,7 @@ def built(f: Callable[..., Any], args: tuple[np.ndarray, ...], change: Callable[
             module.verify()
 
     pipeline.run_to(module, "loop", each=each)
-    found = pipeline.build(module).run([np.array(x) for x in args])
+    found = executor.program(module).run([np.array(x) for x in args])
     return list(found) if isinstance(found, list | tuple) else [found]
 
 

@@ -14,6 +14,7 @@ from lamina.codegen.executable import native_entry
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ShapeError
+from lamina.executor import executor
 from lamina.runtime import callable as calls
 from lamina.runtime.executable import Executable
 from lamina.runtime.interpreter import interpret
@@ -68,7 +69,7 @@ func.func @main(%x: tensor<?x0xf32>, %y: tensor<?x0xf32>) -> tensor<?x?xf32> {
 
 @cache
 def compiled(text: str, native: bool) -> Any:
-    made = pipeline.build(parse_module(make_context(), text))
+    made = executor.program(parse_module(make_context(), text))
     executable = Executable(made.signature, made.library, made.host, native_entry() if native else None)
     return calls.function_class(calls.CompiledBase, native)(executable)
 

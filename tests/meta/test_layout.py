@@ -24,6 +24,7 @@ ROOMS = (
     "lowering",
     "codegen",
     "runtime",
+    "executor",
     "explorer",
     "tools",
 )
@@ -43,6 +44,7 @@ MAY_IMPORT = {
         "extensions",
         "codegen.targets",
         "codegen.text",
+        "codegen.tuned",  # schedules that were found by measuring
         "diagnostics",  # positions in source files
         "debug_counters",
         "errors",
@@ -56,11 +58,9 @@ MAY_IMPORT = {
     "diagnostics": {"errors"},
     "debug_counters": set(),
     "pass_text": {"errors"},
-    "passes": {"pass_text", "extensions", "dialects", "errors", "transforms", "lowering"},
+    "passes": {"pass_text", "extensions", "dialects", "errors", "transforms", "lowering", "codegen.tuned"},
     "pass_manager": {"debug_counters", "pass_text", "passes"},
-    "replay": {"passes", "dialects", "lowering", "codegen", "errors"},
-    "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes", "replay"},
-    "written_kernels": {"pipeline", "replay", "dialects", "lowering", "codegen", "runtime", "errors"},
+    "pipeline": {"extensions", "dialects", "errors", "transforms", "lowering", "codegen", "runtime", "passes"},
     "explorer": {"pipeline", "dialects", "lowering", "codegen", "errors", "diagnostics"},
     "debugging": {
         "explorer",
@@ -76,14 +76,13 @@ MAY_IMPORT = {
         "errors",
         "diagnostics",
     },
-    "exported_objects": {"pipeline", "written_kernels", "dialects", "lowering", "codegen", "runtime", "errors"},
+    "executor": {"pipeline", "passes", "debugging", "dialects", "lowering", "codegen", "runtime", "errors"},
     "frontend": {
         "debugging",
         "explorer",
         "extensions",
         "pipeline",
-        "replay",
-        "written_kernels",
+        "executor",
         "passes",
         "dialects",
         "transforms",
@@ -105,14 +104,14 @@ MAY_IMPORT = {
         "explorer",
         "debug_counters",
         "pipeline",
-        "written_kernels",
+        "executor",
         "pass_manager",
         "pass_text",
-        "exported_objects",
         "passes",
         "frontend",
         "dialects",
         "lowering.target",
+        "lowering.llvm.emit",  # objects for other programs
         "codegen",
         "runtime",
         "errors",
@@ -213,3 +212,21 @@ def test_files_do_not_import_each_other() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"files that import each other: {' <- '.join(error.args[1])}")
+
+
+def callers(*functions: str) -> list[str]:
+    """The files that call one of some functions, by the text of the call."""
+    return [
+        str(path.relative_to(ROOT))
+        for path in files()
+        if any(isinstance(node, ast.Call) and ast.unparse(node.func) in functions for node in ast.walk(parsed(path)))
+    ]
+
+
+def test_the_executor_alone_builds_and_keeps() -> None:
+    assert callers("pipeline.build", "kernels.build") == ["executor/executor.py"]
+    assert callers("object_cache.put") == ["codegen/executable.py", "executor/executor.py"]  # the native entry is kept, too
+    for path in files():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in ("pipeline", "kernels"):
+                assert "build" not in [alias.name for alias in node.names], f"{path}:{node.lineno}: use executor.program"

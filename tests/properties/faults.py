@@ -20,11 +20,13 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import pipeline, written_kernels
+from lamina import pipeline
 from lamina.codegen.targets import Target, host
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.loop.loops import KernelOp
 from lamina.errors import ScheduleError
+from lamina.executor import executor
+from lamina.executor.kernels import find_kernel
 from lamina.lowering import strategies
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.schedule import auto
@@ -313,7 +315,7 @@ def program_subject(name: str, function: Callable[..., Any], args: Sequence[np.n
 def _ran(scheduled: ModuleOp, args: Sequence[np.ndarray]) -> list[np.ndarray]:
     module = scheduled.clone()
     module.attributes["lamina.phase"] = StringAttr("scheduled")
-    results = pipeline.build(module).run([np.array(x) for x in args])
+    results = executor.program(module).run([np.array(x) for x in args])
     return [np.asarray(x) for x in (results if isinstance(results, tuple | list) else (results,))]
 
 
@@ -341,13 +343,13 @@ def _arrays(args: Sequence[Any]) -> list[np.ndarray]:
 
 def _called(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
-    written_kernels.build_kernel(module).run(copies, {"threads": 2})
+    executor.kernel(module).run(copies, {"threads": 2})
     return _arrays(copies)
 
 
 def _interpreted(module: ModuleOp, args: Sequence[Any]) -> list[np.ndarray]:
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in args]
-    signature = kernel_signature_of(written_kernels.find_kernel(module))
+    signature = kernel_signature_of(find_kernel(module))
     sizes = prepare(signature, args, {}).slots[len(signature.params) :]
     with np.errstate(all="ignore"):
         Interpreter(module).launch(signature.name, [*copies, *map(int, sizes[: len(signature.symbols)])])

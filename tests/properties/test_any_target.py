@@ -14,8 +14,9 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import nn, pipeline
+from lamina import nn
 from lamina.codegen.targets import TARGETS, Target, get, host
+from lamina.executor import executor
 
 EXAMPLES = int(os.environ.get("LAMINA_TEST_EXAMPLES", "320")) // 4
 FIRST_SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
@@ -75,7 +76,7 @@ def runs(seed: int) -> None:
     arrays = [numbers.standard_normal(shape).astype(dtype) for shape in shapes]
     what = f"seed {seed}: {target}, {[x.shape for x in arrays]} of {np.dtype(dtype)}"
     try:
-        found = pipeline.build(lm.jit(function).lower(*arrays).module, target=target).run(arrays)
+        found = executor.program(lm.jit(function).lower(*arrays).module, target=target).run(arrays)
         wanted = meaning(*(x.astype(np.float64) for x in arrays))
         scale = max(1.0, float(np.abs(wanted).max()))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=scale * (2e-5 if dtype == np.float32 else 1e-12))

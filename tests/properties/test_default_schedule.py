@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from lamina import written_kernels
 from lamina.codegen.targets import get
 from lamina.dialects.dominance import verify_module
+from lamina.executor import kernels
 from lamina.frontend.kernel.schedules import default_schedule
 from lamina.lowering.target import set_target
 
@@ -39,10 +39,10 @@ def default_runs_as_written(rng: random.Random) -> tuple[str, ...]:
         verify_module(schedule.module)
         check(case, schedule.module, close=False)
         text = str(schedule.module)
-        assert str(written_kernels.scheduled_by_default(case.module)) == text, "the pass takes other steps"
+        assert str(kernels.scheduled_by_default(case.module)) == text, "the pass takes other steps"
         if schedule.steps:  # which name loops only: the module stays one for any target
-            again, kernel = replay(case, str(schedule)), written_kernels.find_kernel(schedule.module)
-            assert str(written_kernels.find_kernel(again)) == str(kernel), "the steps as text lead elsewhere"
+            again, kernel = replay(case, str(schedule)), kernels.find_kernel(schedule.module)
+            assert str(kernels.find_kernel(again)) == str(kernel), "the steps as text lead elsewhere"
     except Exception as error:
         pytest.fail(explained(case, schedule.steps, error), pytrace=False)
     return tuple(step.name for step in schedule.steps)

@@ -21,6 +21,7 @@ from lamina import pipeline
 from lamina.codegen.targets import TARGETS
 from lamina.dialects.graph import OPS
 from lamina.dialects.graph.base import CompositeOp
+from lamina.executor import executor
 from lamina.lowering.fallbacks import Fallback
 from lamina.lowering.nest_builder import NestBuilder
 from lamina.lowering.strategies import STRATEGIES
@@ -151,7 +152,7 @@ def run_with_broken_nest(row: Row, n: int, recorded: Sequence[Fallback]) -> None
         pipeline.run_to(module, "loop")
     assert recorded and isinstance(recorded[-1].error, Injected), f"{row}: nothing failed"
     assert recorded[-1].what == f"the nest of 'graph.{row.op}'"
-    check(pipeline.build(module).run(args), op_of(row).evaluate(*args)[0], row, args)
+    check(executor.program(module).run(args), op_of(row).evaluate(*args)[0], row, args)
 
 
 @pytest.mark.thorough

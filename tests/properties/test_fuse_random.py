@@ -17,8 +17,9 @@ from lamina.dialects.dominance import verify_module
 from lamina.dialects.graph.autodiff import VjpOp, has_tangent
 from lamina.dialects.graph.builder import GraphBuilder
 from lamina.dialects.types import element_type, f32, f64, i32, i64, tensor
+from lamina.executor import executor
 from lamina.passes import run_passes
-from lamina.pipeline import Step, build, run_to
+from lamina.pipeline import Step, run_to
 from lamina.runtime.callable import Compiled
 from lamina.runtime.interpreter import interpret
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -320,7 +321,7 @@ def check(module: ModuleOp, arguments: list[np.ndarray], results: list[Value]) -
             raise AssertionError(f"after {step.name}: {error}\n{module}\n{text}") from error
 
     run_to(module, "program", CTX, verified)
-    got = Compiled(build(module))(*arguments)
+    got = Compiled(executor.program(module))(*arguments)
     for k, (have, want) in enumerate(zip(got if isinstance(got, tuple) else (got,), results, strict=True)):
         assert (have.dtype, have.shape) == (want.array.dtype, want.shape), text
         if want.exact:
@@ -371,7 +372,7 @@ def test_gradients_of_random_graphs(program: Drawn) -> None:
     expanded = module.clone()
     run_passes(expanded, CTX, "graph-vmap,graph-linearize,graph-transpose", verify_each=True)
     want = interpret(expanded, "main", [*arguments, *cotangents])
-    got = Compiled(build(module))(*arguments, *cotangents)
+    got = Compiled(executor.program(module))(*arguments, *cotangents)
     for have, wanted in zip(got if isinstance(got, tuple) else (got,), want, strict=True):
         scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=1)
         np.testing.assert_allclose(have, wanted, rtol=tolerance, atol=tolerance * scale, err_msg=text)

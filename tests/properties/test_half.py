@@ -7,9 +7,9 @@ import lamina.numpy as lnp
 import ml_dtypes
 import numpy as np
 import pytest
-from lamina import pipeline
 from lamina.codegen.targets.host import host
 from lamina.codegen.targets.x86_64_v2 import TARGET as WITHOUT_F16
+from lamina.executor import executor
 from lamina.runtime.callable import NativeFunction
 
 HALVES = [np.float16, ml_dtypes.bfloat16]
@@ -25,7 +25,7 @@ def same_bits(x, y):
 
 
 def run(function, target, *args):
-    executable = pipeline.build(lm.jit(function).lower(*args).module, target=target)
+    executable = executor.program(lm.jit(function).lower(*args).module, target=target)
     native = NativeFunction(lambda *a: pytest.fail("the arguments fit"))
     native.install(executable)
     return native(*args)

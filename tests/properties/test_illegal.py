@@ -16,11 +16,12 @@ from pathlib import Path
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import passes, written_kernels
+from lamina import passes
 from lamina.dialects.context import make_context
 from lamina.dialects.dominance import verify_module
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
+from lamina.executor import kernels
 from lamina.lowering.analysis.dependence import Conflict
 from lamina.lowering.schedule.base import Primitive
 from lamina.runtime.interpreter import Interpreter
@@ -718,7 +719,7 @@ def parsed(text: str) -> ModuleOp:
 
 def outcome(module: ModuleOp, sizes: Mapping[str, int]) -> list[bytes]:
     """The bytes of all arrays after a run on random ones."""
-    kernel, rng = written_kernels.find_kernel(module), np.random.default_rng(3)
+    kernel, rng = kernels.find_kernel(module), np.random.default_rng(3)
     values = [sizes[a.name_hint or ""] for a in kernel.index_arguments]
     given: list[np.ndarray | int] = []
     for argument in kernel.body.block.args:
@@ -744,7 +745,7 @@ def taken_all_the_same(module: ModuleOp, step: Primitive) -> ModuleOp:
 
 def differ(before: ModuleOp, after: ModuleOp, witness: Mapping[str, int]) -> bool:
     """Whether two kernels differ at the sizes of the witness, or somewhat larger ones."""
-    names = [a.name_hint or "" for a in written_kernels.find_kernel(before).index_arguments]
+    names = [a.name_hint or "" for a in kernels.find_kernel(before).index_arguments]
     for more in (0, 1, 3, 8):
         sizes = {name: witness.get(name, 2) + more for name in names}
         if outcome(before, sizes) != outcome(after, sizes):

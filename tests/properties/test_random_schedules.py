@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lamina import passes, written_kernels
+from lamina import passes
 from lamina.codegen.executable import load_executable, object_for
 from lamina.codegen.targets.host import host
 from lamina.dialects.context import make_context
@@ -30,6 +30,7 @@ from lamina.dialects.loop import grain
 from lamina.dialects.loop.loops import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
+from lamina.executor import executor, kernels
 from lamina.frontend.kernel.schedules import Schedule, primitives
 from lamina.lowering.analysis.bounds import constant_extent
 from lamina.lowering.analysis.dependence import Conflict
@@ -113,9 +114,9 @@ def compiled(module: ModuleOp) -> Any:
     """The kernel as a function of this machine whose parallel loops always use threads."""
     module = module.clone()
     set_target(module, host())
-    kernel = written_kernels.find_kernel(module)
+    kernel = kernels.find_kernel(module)
     if "loop.for parallel" not in str(module):
-        return KernelFunction(written_kernels.build_kernel(module))
+        return KernelFunction(executor.kernel(module))
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"WORTH_OPS": 0, "LEAST_CHUNK_OPS": 0, "MOST_AGAIN": math.inf}.items():
             patch.setattr(grain, name, value)
@@ -130,7 +131,7 @@ def compiled(module: ModuleOp) -> Any:
 
 def ran(case: Case, function: Any, sizes: Mapping[str, int], threads: int = 1) -> list[np.ndarray]:
     """The arrays after a call of machine code; nothing is written around them."""
-    arguments, memory = case.drawn.arguments(written_kernels.find_kernel(case.module), sizes, seed=1)
+    arguments, memory = case.drawn.arguments(kernels.find_kernel(case.module), sizes, seed=1)
     function(*arguments, threads=threads)
     for whole in memory:
         assert (whole[:MARGIN] == 77).all() and (whole[len(whole) - MARGIN :] == 77).all(), "wrote outside of an array"
@@ -138,7 +139,7 @@ def ran(case: Case, function: Any, sizes: Mapping[str, int], threads: int = 1) -
 
 
 def interpreted(case: Case, module: ModuleOp, sizes: Mapping[str, int]) -> list[np.ndarray]:
-    kernel = written_kernels.find_kernel(case.module)
+    kernel = kernels.find_kernel(case.module)
     arguments, _ = case.drawn.arguments(kernel, sizes, seed=1)
     given = [*arguments, *(sizes[a.name_hint or ""] for a in kernel.index_arguments)]
     with np.errstate(all="ignore"):
@@ -274,7 +275,7 @@ def pairs(seed: int, count: int) -> dict[str, int]:
             schedule, close, counts = schedule_once(case, rng)
             for name, n in counts.items():
                 total[name] = total.get(name, 0) + n
-            if not schedule.steps or emitted(written_kernels.find_kernel(schedule.module)) > MOST_EMITTED:
+            if not schedule.steps or emitted(kernels.find_kernel(schedule.module)) > MOST_EMITTED:
                 continue
             try:
                 verify_module(schedule.module)

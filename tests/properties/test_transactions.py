@@ -7,9 +7,9 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import written_kernels
 from lamina.dialects.loop.loops import KernelOp
 from lamina.errors import InternalError, ScheduleError
+from lamina.executor import kernels
 from lamina.lowering import strategies
 from lamina.lowering.schedule import auto
 from lamina.lowering.schedule.auto import LoopAutoPass
@@ -21,7 +21,8 @@ from lamina.lowering.schedule.vectorize import Vectorize
 from lamina.lowering.snapshot import Snapshot
 from lamina.lowering.strategies import KernelStrategy
 from lamina.lowering.strategies.base import Take, attempt
-from lamina.replay import replay_tuned, tuning_key
+from lamina.lowering.tuned_schedules import tuning_key
+from lamina.passes import replay_tuned
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -74,7 +75,7 @@ def test_the_kernel_is_as_before_and_others_follow(fallbacks: Any, monkeypatch: 
     assert taken == ["loop-parallelize{loop=i}"]
     assert (event.symbol, event.what, event.step) == ("scale", "badly", "loop-vectorize{loop=j lanes=3}")
     assert isinstance(event.error, ScheduleError)
-    kernel = written_kernels.find_kernel(module)
+    kernel = kernels.find_kernel(module)
     assert kernel.texts("fallbacks") == [event.reason]
     del kernel.properties["fallbacks"]
     monkeypatch.setattr(strategies, "STRATEGIES", (THREADS,))
@@ -89,7 +90,7 @@ def test_steps_of_strategies_that_came_to_their_end_are_taken_again(fallbacks: A
     taken: list[str] = []
     monkeypatch.setattr(strategies, "STRATEGIES", (THREADS, BADLY, SPLITS, BADLY))
     auto.schedule_module(module, lambda kernel, step: taken.append(step.step.as_text()))
-    kernel = written_kernels.find_kernel(module)
+    kernel = kernels.find_kernel(module)
     assert len(fallbacks) == 2 and kernel.texts("fallbacks") == [event.reason for event in fallbacks]
     assert taken == ["loop-parallelize{loop=i}", "loop-split{loop=j size=8}", "loop-reorder{loops=jo,i}"]
     del kernel.properties["fallbacks"]
@@ -166,7 +167,7 @@ def test_a_tuned_schedule_that_fails_is_left_out(fallbacks: Any, monkeypatch: py
 
     monkeypatch.setenv("LAMINA_CACHE", "0")
     module = module_of(scale)
-    kernel = written_kernels.find_kernel(module)
+    kernel = kernels.find_kernel(module)
     key, before = tuning_key(kernel), str(kernel)
     tuned.save(key, "loop-parallelize{loop=i},loop-vectorize{loop=i lanes=3}", "")
     try:
@@ -174,19 +175,19 @@ def test_a_tuned_schedule_that_fails_is_left_out(fallbacks: Any, monkeypatch: py
     finally:
         tuned.forget(key)
     (event,) = fallbacks
-    kernel = written_kernels.find_kernel(module)
+    kernel = kernels.find_kernel(module)
     assert event.what == "the tuned schedule" and kernel.properties.pop("fallbacks")
     assert str(kernel) == before
 
 
 def test_a_snapshot_restores_names_attributes_and_types() -> None:
     module = module_of(scale)
-    kernel, before = written_kernels.find_kernel(module), str(module)
+    kernel, before = kernels.find_kernel(module), str(module)
     snapshot = Snapshot(kernel)
     Vectorize("j", 8).run(kernel)
     Parallelize("i").run(kernel)
     del module.attributes["lamina.phase"]
     kernel.attributes.clear()
     snapshot.restore()
-    assert written_kernels.find_kernel(module) is kernel and str(module) == before
+    assert kernels.find_kernel(module) is kernel and str(module) == before
     module.verify()

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lamina.codegen import cache as object_cache
-from lamina.codegen.executable import cached_executable, load_executable, native_entry, object_for
+from lamina.codegen.executable import load_executable, native_entry, object_for
 from lamina.dialects.sizes.binding import Dim
 from lamina.runtime import callable as calls
 from lamina.runtime.arguments import accepts
@@ -741,35 +740,6 @@ def test_every_rank_and_dtype(kernels: Kernels, rank: int, dtype: str) -> None:
     moving = [s // x.itemsize if n > 1 else 0 for n, s in zip(x.shape, x.strides, strict=True)]
     assert run(x)[1 : 1 + 2 * rank] == [*x.shape, *moving]
     assert kernels.takes(run.kernel, np.zeros(7 + 2 * rank, int), x)
-
-
-# The cache
-
-
-def test_cached_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setenv("LAMINA_CACHE_DIR", str(tmp_path))
-    monkeypatch.delenv("LAMINA_CACHE", raising=False)
-    made = []
-
-    def make() -> tuple[Signature, str]:
-        made.append(1)
-        return saxpy_signature(), SAXPY
-
-    key = object_cache.key_of("a kernel of this test")
-    for _ in range(3):
-        executable = cached_executable(key, make)
-        assert executable.signature == saxpy_signature()
-        y = np.ones(8, np.float32)
-        calls.function_class(KernelBase)(executable)(1.0, vector(), y)
-        assert y.tolist() == (vector() + 1).tolist()
-    assert len(made) == 1
-    object_cache.put(key, b"not an object", {"signature": saxpy_signature().to_json()})
-    cached_executable(key, make)
-    object_cache.put(key, b"", {"signature": "{}"})
-    cached_executable(key, make)
-    object_cache.put(key, b"", {})
-    cached_executable(key, make)
-    assert len(made) == 4
 
 
 # Lifetime

@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 from ....dialects.graph.create import ConstOp
 from ....dialects.graph.shape import BroadcastOp
 from ....errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
+from ....executor import executor
 from ....runtime.arrays import plain
+from ....runtime.callable import MISS as UNFIT
 from ....runtime.gc_pause import collecting_later
-from ...run.code_cache import MISS as UNFIT
-from ...run.code_cache import native_function
 from ...trace.config import config
 from ...trace.dynamic import dim, enlarged
 from ...trace.program import Program, end_function
@@ -317,7 +317,7 @@ class Region:
         if is_empty:
             return None
         names = [held.code if isinstance(held, Leaf) else f"constant{j}" for j, held in enumerate(traced.captured)]
-        native = native_function(program.module, names, program.callbacks)
+        native = executor.function(program.module, names, program.callbacks)
         outputs.lines += changes
         return self._variant(reading, outputs, results, traced.captured, native, program.module)
 

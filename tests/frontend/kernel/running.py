@@ -12,13 +12,13 @@ import lamina as lm
 import numpy as np
 from lamina.codegen.targets import get
 from lamina.errors import KernelError
+from lamina.executor.kernels import find_kernel
 from lamina.frontend.kernel.annotations import ArrayType, Size
 from lamina.frontend.kernel.build import build_kernel
 from lamina.frontend.kernel.schedules import Schedule, default_schedule
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.module_signatures import kernel_signature_of
 from lamina.runtime.signature import ArrayParam
-from lamina.written_kernels import find_kernel
 
 _compiled: dict[Any, Any] = {}
 

@@ -12,12 +12,12 @@ import pytest
 from lamina.dialects.context import make_context
 from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.parsing import parse_module
+from lamina.executor.kernels import find_kernel
 from lamina.frontend.kernel import annotations as lm
 from lamina.frontend.kernel.build import build_kernel
 from lamina.runtime.interpreter import Interpreter
 from lamina.runtime.module_signatures import kernel_signature_of
 from lamina.runtime.signature import ArrayParam
-from lamina.written_kernels import find_kernel
 
 HALF = 0.5
 TAPS = 3

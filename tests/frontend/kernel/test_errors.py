@@ -19,9 +19,9 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.errors import KernelError
+from lamina.executor.kernels import find_kernel
 from lamina.frontend.kernel.build import build_kernel
 from lamina.runtime.module_signatures import kernel_signature_of
-from lamina.written_kernels import find_kernel
 
 HEAD = """\
 import math

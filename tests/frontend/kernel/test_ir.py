@@ -15,9 +15,9 @@ import pytest
 from lamina.dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from lamina.dialects.loop.memory import AllocOp, LoadOp
 from lamina.dialects.types import f32, f64, i1, i32, i64
+from lamina.executor.kernels import find_kernel
 from lamina.frontend.kernel.build import build_kernel
 from lamina.runtime.module_signatures import kernel_signature_of
-from lamina.written_kernels import find_kernel
 from xdsl.dialects.builtin import FileLineColLoc
 
 

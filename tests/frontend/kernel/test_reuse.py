@@ -13,7 +13,7 @@ import lamina as lm
 import numpy as np
 import pytest
 from lamina.errors import ScheduleError
-from lamina.frontend.kernel import decorator as module
+from lamina.executor import executor
 
 
 def scale_of(factor: float) -> Any:
@@ -39,13 +39,13 @@ def check(kernel: Any, factor: float, m: int = 5, n: int = 7, **options: Any) ->
 def builds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The modules that are compiled from here on."""
     found: list[Any] = []
-    original = module.written_kernels.build_kernel
+    original = executor.kernels.build
 
     def build(built: Any, *args: Any, **options: Any) -> Any:
         found.append(built)
         return original(built, *args, **options)
 
-    monkeypatch.setattr(module.written_kernels, "build_kernel", build)
+    monkeypatch.setattr(executor.kernels, "build", build)
     monkeypatch.setenv("LAMINA_CACHE", "0")  # what is found by its source is not built
     return found
 

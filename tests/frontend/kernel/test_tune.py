@@ -9,10 +9,11 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina import pipeline, written_kernels
+from lamina import pipeline
 from lamina.codegen import tuned
+from lamina.executor import kernels
 from lamina.frontend.kernel import tune as tuning
-from lamina.replay import tuning_key
+from lamina.lowering.tuned_schedules import tuning_key
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def own_cache(tmp_path, monkeypatch):
 def kernel_of(function, *args):
     module = function.lower(*args).module
     pipeline.run_to(module, "loop")
-    return written_kernels.find_kernel(module)
+    return kernels.find_kernel(module)
 
 
 def product(x, w):
@@ -108,7 +109,7 @@ def test_candidates_follow_from_the_seed():
     def candidates(seed):
         module = lm.jit(product).lower(X, Y).module
         pipeline.run_to(module, "loop")
-        (kernel,) = (written_kernels.find_kernel(module),)
+        (kernel,) = (kernels.find_kernel(module),)
         (default,) = tuning._default_steps(module).values()
         search = tuning._Search(kernel, lm.target(), default, None, seed)
         return [tuning._text(search.mutated()) for _ in range(30)]
@@ -155,7 +156,7 @@ def test_the_schedule_that_is_shown_is_the_one_that_runs():
     kernel, x, y = scaled(), np.ones((20, 50), np.float32), np.zeros((20, 50), np.float32)
     by_default = str(kernel.default_schedule())
     kernel(x, y)
-    tuned.save(tuning_key(written_kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=j lanes=4}", "by hand")
+    tuned.save(tuning_key(kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=j lanes=4}", "by hand")
     kernel.reset()
     for shown in (kernel, scaled()):
         assert str(shown.default_schedule()) == "loop-vectorize{loop=j lanes=4}" != by_default
@@ -164,7 +165,7 @@ def test_the_schedule_that_is_shown_is_the_one_that_runs():
         y[:] = 0
         shown(x, y)
         assert (y == 2).all() and "4 lanes" in str(shown.explain(x, y))
-        ran = written_kernels.scheduled_by_default(shown.__kernel__.module)
+        ran = kernels.scheduled_by_default(shown.__kernel__.module)
         assert "vector<4xf32>" in str(ran) and "vector<8xf32>" not in str(ran)
         assert "<4 x float>" in shown.as_text("llvmir")
     steps = kernel.schedule()
@@ -176,7 +177,5 @@ def test_the_schedule_that_is_shown_is_the_one_that_runs():
 def test_steps_that_are_not_legal_leave_the_default_schedule():
     kernel = scaled()
     by_default = str(kernel.default_schedule())
-    tuned.save(
-        tuning_key(written_kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=nowhere lanes=4}", "wrong"
-    )
+    tuned.save(tuning_key(kernels.find_kernel(kernel.__kernel__.module)), "loop-vectorize{loop=nowhere lanes=4}", "wrong")
     assert str(scaled().default_schedule()) == by_default

@@ -14,6 +14,7 @@ from lamina import nn, pipeline
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ShapeError, SizeError, TracingError
+from lamina.executor import executor
 from lamina.runtime.interpreter import interpret
 
 SIZES = ((5, 3), (1, 2), (8, 8), (17, 4), (33, 70), (2, 9), (0, 3))
@@ -104,8 +105,8 @@ def specs(function: Callable[..., Any], made: list[Any]) -> dict[str, Any]:
 def test_one_compilation_for_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, made = CASES[name]
     built: list[Any] = []
-    build = pipeline.build
-    monkeypatch.setattr(pipeline, "build", lambda *args, **options: built.append(args) or build(*args, **options))
+    program = executor.program
+    monkeypatch.setattr(executor, "program", lambda *args, **options: built.append(args) or program(*args, **options))
     compiled = lm.jit(function, dynamic=specs(function, made))
     for n, m in SIZES:
         args = [arrays(x, n, m) for x in made]

@@ -7,12 +7,12 @@ from lamina.dialects.context import make_context
 from lamina.dialects.loop.loops import ForOp, KernelOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ScheduleError
+from lamina.executor.kernels import find_kernel
 from lamina.lowering.analysis import facts
 from lamina.lowering.analysis.nests import FreshNames, find, loops, ops_in, walk
 from lamina.lowering.schedule.split import Split
 from lamina.lowering.schedule.transactions import History, Transaction
 from lamina.lowering.schedule.use_threads import UseThreads
-from lamina.written_kernels import find_kernel
 
 ASKED: list[str] = []
 

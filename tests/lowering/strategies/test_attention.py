@@ -9,13 +9,13 @@ import re
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline, written_kernels
 from lamina.codegen.targets import get
 from lamina.codegen.targets.host import why_not_here
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
+from lamina.executor import executor, kernels
 from lamina.lowering.schedule.auto import schedule_module
-from lamina.replay import replay
+from lamina.passes import replay
 from ops_table import SUM, Row, check, inputs, make_module, op_of
 
 SEED = int(os.environ.get("LAMINA_TEST_SEED", "0"))
@@ -48,7 +48,7 @@ def test_random_attention(group: int) -> None:
         rng = random.Random(seed)
         row, target = draw(rng), rng.choice(TARGETS)
         args = inputs(row, np.random.default_rng(seed), "normal")
-        got = pipeline.build(make_module(row), target=get(target)).run(args)
+        got = executor.program(make_module(row), target=get(target)).run(args)
         try:
             check(got, op_of(row).evaluate(*args)[0], row, args)
         except AssertionError as error:
@@ -73,5 +73,5 @@ def test_the_schedule_is_edited_and_replayed(queries: int) -> None:
     for k, new in [(None, ""), *(edit for edit in edits if queries % 64 == 0 or "size" not in edit[1])]:
         module = parse_module(make_context(), text)
         edited = [re.sub(r"(lanes|factor|size)=\d+", new, step) if n == k else step for n, step in enumerate(steps)]
-        replay(written_kernels.find_kernel(module), ",".join(edited))
-        np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=1e-5, atol=1e-5)
+        replay(kernels.find_kernel(module), ",".join(edited))
+        np.testing.assert_allclose(executor.program(module).run(args), want, rtol=1e-5, atol=1e-5)

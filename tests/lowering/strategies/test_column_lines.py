@@ -10,9 +10,9 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import written_kernels
 from lamina.codegen.compile import compile_object
 from lamina.codegen.thread_runtime import load_object
+from lamina.executor import kernels
 from lamina.lowering.analysis.columns import find_columns
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -76,7 +76,7 @@ class Pieces:
     def __init__(self, kernel: Any):
         module = kernel.default_schedule().module
         self.size = next(op for op in module.walk() if op.name == "loop.for").step.value.data  # pyright: ignore
-        name = written_kernels.find_kernel(module).sym_name.data
+        name = kernels.find_kernel(module).sym_name.data
         ir = emit(str(module))
         assert "call void @lamina_parallel(" in ir
         ir = ir.replace("call void @lamina_parallel(", "call void @one.piece(") + ONE_PIECE

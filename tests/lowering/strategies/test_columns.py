@@ -8,8 +8,8 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import written_kernels
 from lamina.dialects.loop.loops import ForOp
+from lamina.executor import kernels
 
 
 @lm.kernel
@@ -82,7 +82,7 @@ def on_threads(run: Callable[[], np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("kernel", [segment_sum, weighted, gradient, recurrence])
 def test_columns_are_divided(kernel: Any) -> None:
     schedule = kernel.default_schedule()
-    outermost = next(op for op in written_kernels.find_kernel(schedule.module).body.block.ops if isinstance(op, ForOp))
+    outermost = next(op for op in kernels.find_kernel(schedule.module).body.block.ops if isinstance(op, ForOp))
     assert outermost.kind.data == "parallel" and "loop-split" in steps(kernel), schedule.module
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline, written_kernels
+from lamina import pipeline
 from lamina.codegen.targets import host
 from lamina.dialects.context import make_context
 from lamina.dialects.loop.loops import ForOp
 from lamina.dialects.parsing import parse_module
 from lamina.errors import CompileError, ScheduleError
+from lamina.executor import executor
 from lamina.frontend.kernel.schedules import Schedule
 from lamina.lowering.llvm.emit import emit_module
 from lamina.runtime.callable import KernelFunction
@@ -43,7 +44,7 @@ loop.kernel @k(%x: memref<?xf32>, %y: memref<?x5x4096xf32>, %N: index) shapes(%x
 
 @pytest.mark.parametrize("place", ["threads", "threads(collapse 2)", "outlined"])
 def test_results_are_the_same_wherever_loops_run(place: str) -> None:
-    function = KernelFunction(written_kernels.build_kernel(parse(DIVIDED.replace("PLACE", place))))
+    function = KernelFunction(executor.kernel(parse(DIVIDED.replace("PLACE", place))))
     before = lm.get_threads()
     try:
         for count in (1, 2, 3):

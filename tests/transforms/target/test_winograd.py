@@ -7,15 +7,15 @@ import re
 import lamina as lm
 import numpy as np
 import pytest
-from lamina import pipeline, written_kernels
 from lamina.codegen.targets.x86_64_v3 import TARGET
 from lamina.dialects.context import make_context
 from lamina.dialects.graph.winograd_transforms import transforms
 from lamina.dialects.parsing import parse_module
 from lamina.errors import ShapeError
+from lamina.executor import executor, kernels
 from lamina.lowering.schedule.auto import schedule_module
 from lamina.lowering.strategies.winograd import find_blocks
-from lamina.replay import replay
+from lamina.passes import replay
 from lamina.runtime import threads
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -254,8 +254,8 @@ def test_the_schedule_is_edited_and_replayed(shape) -> None:
     for k, word in [(None, "lanes="), *edits]:
         module = parse_module(make_context(), text)
         edited = [re.sub(rf"{word}\d+", EDITS[word], step) if at == k else step for at, step in enumerate(steps)]
-        replay(written_kernels.find_kernel(module), ",".join(edited))
-        np.testing.assert_allclose(pipeline.build(module).run(args), want, rtol=0, atol=3e-6 * np.abs(want).max())
+        replay(kernels.find_kernel(module), ",".join(edited))
+        np.testing.assert_allclose(executor.program(module).run(args), want, rtol=0, atol=3e-6 * np.abs(want).max())
 
 
 def test_tiles_that_there_are_not() -> None:

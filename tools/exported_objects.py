@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import pipeline
-from .codegen.compile import compile_object, emit_asm
-from .codegen.exports.entries import entries_text
-from .codegen.exports.interface import Export, Interface, symbols_for
-from .codegen.exports.levels import Level, merged
-from .codegen.exports.metadata import metadata_text
-from .codegen.exports.processor import can_ask
-from .codegen.exports.weights import taken_out
-from .codegen.standalone import standalone
-from .codegen.targets import Target, host
-from .errors import CompileError, about, placed
-from .runtime.signature import GivenSizes, Signature
+from .. import pipeline
+from ..codegen.compile import compile_object, emit_asm
+from ..codegen.exports.entries import entries_text
+from ..codegen.exports.interface import Export, Interface, symbols_for
+from ..codegen.exports.levels import Level, merged
+from ..codegen.exports.metadata import metadata_text
+from ..codegen.exports.processor import can_ask
+from ..codegen.exports.weights import taken_out
+from ..codegen.standalone import standalone
+from ..codegen.targets import Target, host
+from ..errors import CompileError, about, placed
+from ..runtime.signature import GivenSizes, Signature
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -90,7 +90,7 @@ def export(
     Raises:
         CompileError: an op cannot be lowered, has effects in Python, or nothing can be called from C.
     """
-    from .lowering.target import declared_target
+    from ..lowering.target import declared_target
 
     if not targets:
         targets = [declared_target(module) or host()]
@@ -133,14 +133,14 @@ def _check_several(module: ModuleOp, targets: Sequence[Target]) -> None:
 
 def _compiled(module: ModuleOp, ctx: Context | None, target: Target) -> tuple[str, dict[str, tuple[Signature, bool]], bool]:
     """The code for one target; each function's signature and whether it takes a number of threads; whether a loop has them."""
-    from .dialects.loop.loops import ForOp, KernelOp
-    from .dialects.loop.memory import LaunchOp
-    from .dialects.program import FuncOp
-    from .dialects.verify_module import effects_of
-    from .lowering.llvm.emit import emit_module
-    from .lowering.target import set_target
-    from .runtime.module_signatures import kernel_signature_of, signature_of
-    from .written_kernels import takes_status
+    from ..dialects.loop.loops import ForOp, KernelOp
+    from ..dialects.loop.memory import LaunchOp
+    from ..dialects.program import FuncOp
+    from ..dialects.verify_module import effects_of
+    from ..executor.kernels import takes_status
+    from ..lowering.llvm.emit import emit_module
+    from ..lowering.target import set_target
+    from ..runtime.module_signatures import kernel_signature_of, signature_of
 
     set_target(module, target)
     pipeline.run_to(module, "program", ctx)
