@@ -5,7 +5,6 @@ The code calls NumPy for one op after the other, or compiled code once. Its text
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from ...errors import LaminaError
 from ...runtime.array import Array as ResultArray
 from ...runtime.array import as_array
 from ...runtime.scalar_types import ScalarType
+from ..trace.generated import function
 from ..trace.locations import located
 
 Array = np.ndarray[Any, Any]
@@ -27,17 +27,6 @@ MOST_ITEMS = 64
 
 NUMBERS = (int, float, complex)
 PLAIN = (bool, str, type(None), type(Ellipsis), type, ScalarType)
-
-
-@functools.lru_cache(4096)
-def _code(text: str) -> Any:
-    return compile(text, "<lamina>", "exec")
-
-
-def _written(text: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """The function `call` of a text."""
-    exec(_code(text), names)
-    return names["call"]
 
 
 def identities(values: Iterable[Any]) -> Iterator[Any]:
@@ -72,7 +61,7 @@ class Writer:
     """The run of a program as a function of the arguments of a call, written line by line."""
 
     def __init__(self, arguments: int):
-        self._parameters = ", ".join(f"x{k}" for k in range(arguments))
+        self._parameters = [f"x{k}" for k in range(arguments)]
         self._lines: list[str] = []
         self._names: dict[str, Any] = {"asarray": np.asarray, "ndarray": np.ndarray, "Array": ResultArray}
         self.operands: list[str] = []
@@ -101,13 +90,13 @@ class Writer:
 
     def line(self, text: str) -> None:
         """One more line."""
-        self._lines.append(f"    {text}\n")
+        self._lines.append(text)
 
     def after(self, calls: int, do: Callable[[Sequence[Any]], None]) -> None:
         """Lines that call a function with the arguments when there have been so many calls, and in those that follow."""
         left, function = self.name("left", iter(range(calls))), self.name("do", do)
         self.line(f"if next({left}, None) is None:")
-        self.line(f"    {function}([{self._parameters}])")
+        self.line(f"    {function}([{', '.join(self._parameters)}])")
 
     def quiet_call(self, function: Callable[..., Any]) -> None:
         """Lines that call a function of the operands as `run_quietly` does, and make its result `y`."""
@@ -119,13 +108,13 @@ class Writer:
 
     def fresh(self, array: str) -> str:
         """The text of an array as a result that owns its elements, in the order of C, and is no argument."""
-        others = "".join(f" and {array} is not {x}" for x in self.operands if x.isidentifier() and x in self._parameters)
+        others = "".join(f" and {array} is not {x}" for x in self.operands if x in self._parameters)
         owned = f"(flags := {array}.flags).owndata and flags.c_contiguous{others}"
         return f"({array} if {owned} else {array}.copy()).view(Array)"
 
     def written(self) -> Callable[..., Any]:
         """The function."""
-        return _written(f"def call({self._parameters}):\n{''.join(self._lines)}", self._names)
+        return function("call", self._parameters, self._lines, self._names)
 
 
 def _located(prepare: Callable[[Any], Array]) -> Callable[[Any], Array]:
@@ -177,7 +166,7 @@ def body(
     if len(steps) == 1 and exact[0] and list(steps[0][1]) == list(range(inputs)) and list(outputs) == list(steps[0][2]):
         assert isinstance(steps[0][0], Quiet)
         return steps[0][0].function
-    parameters = ", ".join(f"v{k}" for k in range(inputs))
+    parameters = [f"v{k}" for k in range(inputs)]
     names: dict[str, Any] = {"asarray": np.asarray} | {f"v{k}": array for k, array in constants.items()}
     lines = []
     for j, ((evaluate, operands, results), is_exact) in enumerate(zip(steps, exact, strict=True)):
@@ -186,9 +175,9 @@ def body(
             names[f"f{j}"], call = evaluate.function, f"f{j}({arguments})"
             if not is_exact:
                 names[f"d{j}"], call = evaluate.dtype, f"asarray({call}, d{j})"
-            lines.append(f"    v{results[0]} = {call}\n")
+            lines.append(f"v{results[0]} = {call}")
         else:
             names[f"f{j}"] = evaluate
-            lines.append(f"    {''.join(f'v{k}, ' for k in results)}= f{j}({arguments})\n")
+            lines.append(f"{''.join(f'v{k}, ' for k in results)}= f{j}({arguments})")
     found = ", ".join(f"v{k}" for k in outputs) + ("," if len(outputs) != 1 else "")
-    return _written(f"def call({parameters}):\n{''.join(lines)}    return ({found})", names)
+    return function("call", parameters, [*lines, f"return ({found})"], names)

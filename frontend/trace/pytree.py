@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from .generated import function
+
 ClassT = TypeVar("ClassT", bound=type)
 
 
@@ -217,13 +219,13 @@ class TreeDef:
         if not _flatten_code(self, "tree", lines, leaves, names):
             return None
         result = ", ".join(leaves) + ("," if len(leaves) == 1 else "")
-        return _function("tree", [*lines, f"return ({result})"], names)
+        return function("flatten", ["tree"], [*lines, f"return ({result})"], names)
 
     def unflattener(self) -> Callable[[Sequence[Any]], Any]:
         """A fast function from the sequence of leaves to the tree."""
         names: dict[str, Any] = {}
         counter = [0]
-        return _function("leaves", [f"return {_unflatten_code(self, counter, names)}"], names)
+        return function("unflatten", ["leaves"], [f"return {_unflatten_code(self, counter, names)}"], names)
 
     def __str__(self) -> str:
         if self.kind is None:
@@ -414,12 +416,6 @@ def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
 
 # --------------------------------------------------------------------------------------------------------------------
 # Functions for one structure
-
-
-def _function(argument: str, lines: list[str], names: dict[str, Any]) -> Callable[[Any], Any]:
-    source = f"def function({argument}):\n" + "\n".join(f"    {line}" for line in lines)
-    exec(compile(source, "<lamina>", "exec"), names)
-    return names["function"]
 
 
 def _name(value: Any, names: dict[str, Any]) -> str:

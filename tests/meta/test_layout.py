@@ -225,8 +225,19 @@ def callers(*functions: str) -> list[str]:
 
 def test_the_executor_alone_builds_and_keeps() -> None:
     assert callers("pipeline.build", "kernels.build") == ["executor/executor.py"]
-    assert callers("object_cache.put") == ["codegen/executable.py", "executor/executor.py"]  # the native entry is kept, too
+    keeping = callers("object_cache.put")
+    assert [path for path in keeping if not path.startswith("codegen/")] == [
+        "executor/executor.py"
+    ]  # codegen keeps its runtime
     for path in files():
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in ("pipeline", "kernels"):
                 assert "build" not in [alias.name for alias in node.names], f"{path}:{node.lineno}: use executor.program"
+
+
+def test_one_file_generates_python() -> None:
+    assert callers("exec", "compile", "eval", "builtins.exec", "builtins.compile") == [
+        "frontend/python/compile/compiled.py",  # `lm.compile` itself
+        "frontend/python/compile/report.py",
+        "frontend/trace/generated.py",
+    ]

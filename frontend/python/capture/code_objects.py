@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
+from ...trace.generated import code_of_tree
 from .source import Function
 
 
@@ -79,7 +80,7 @@ def code_inside(node: ast.FunctionDef, free: Sequence[str], file: str) -> CodeTy
     """The code of a function inside of one that has the variables `free`, which it may close over."""
     node.name = "function@"  # not a variable that it sees
     outer = ast.copy_location(function_node("outer@", positional(*free), [node]), node)
-    module = compile(ast.fix_missing_locations(ast.Module([outer], [])), file, "exec", dont_inherit=True)
+    module = code_of_tree(ast.Module([outer], []), file)
     outer_code = next(c for c in module.co_consts if isinstance(c, CodeType))
     return next(c for c in outer_code.co_consts if isinstance(c, CodeType))
 

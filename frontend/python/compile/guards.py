@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...trace.generated import function, indented
+
 MISS: Any = object()
 """The result of a variant where a guard does not hold."""
 
@@ -106,52 +108,38 @@ class Guards:
 
     def function(self, parameters: list[str], finish: list[str]) -> Callable[..., Any]:
         """The function of the parameters that checks, and then runs the lines of `finish`."""
-        body = [f"        {line}" for line in self.lines] or ["        pass"]
-        text = [f"def variant({', '.join(parameters)}):", "    try:", *body, "    except ERRORS:", "        return MISS"]
-        text += [f"    {line}" for line in finish]
-        names = dict(self.names)
-        exec("\n".join(text), names)
-        return names["variant"]
+        body = ["try:", *indented(self.lines), "except ERRORS:", "    return MISS", *finish]
+        return function("variant", parameters, body, dict(self.names))
 
     def counter(self, parameters: list[str]) -> Callable[..., dict[str, Any]]:
         """A function of the parameters: the current values of integers specialized as constants, by text; {} if a path no
         longer resolves."""
-        names = {**self.names}
         lines = [line for line in self.lines if not line.startswith("if not (")]
         made = ", ".join(f"{text!r}: {code}" for text, code in self._integers.items())
-        body = "\n".join(f"        {line}" for line in [*lines, f"return {{{made}}}"])
-        exec(f"def count({', '.join(parameters)}):\n    try:\n{body}\n    except ERRORS:\n        return {{}}", names)
-        return names["count"]
+        body = ["try:", *indented([*lines, f"return {{{made}}}"]), "except ERRORS:", "    return {}"]
+        return function("count", parameters, body, dict(self.names))
 
     def measurer(self, parameters: list[str], codes: dict[str, str]) -> Callable[..., dict[str, tuple[int, ...]]]:
         """A function of the parameters that returns the shapes of the values of expressions, where all guards hold."""
-        names = {**self.names, "shape": np.shape}
         lines = [line for line in self.lines if not line.startswith("if not (")]
         made = ", ".join(f"{text!r}: shape({code})" for text, code in codes.items())
-        body = "\n".join(f"    {line}" for line in [*lines, f"return {{{made}}}"])
-        exec(f"def measure({', '.join(parameters)}):\n{body}", names)
-        return names["measure"]
+        return function("measure", parameters, [*lines, f"return {{{made}}}"], {**self.names, "shape": np.shape})
 
     def prober(self, parameters: list[str]) -> Callable[..., tuple[int, str] | None]:
         """A function of the parameters that returns the number and text of the first guard that fails, with its value;
         None if all hold."""
-        names = dict(self.names)
-        names["facts"] = self.facts
         lines, k = [], 0
         for line in self.lines:
             if line.startswith("if not ("):
-                text, shown = self.facts[k]
+                _, shown = self.facts[k]
                 value = f"'; it is ' + short({shown})" if shown else "''"
                 lines.append(f"{line.removesuffix(': return MISS')}: return {k}, facts[{k}][0] + {value}")
                 k += 1
             else:
                 lines.append(line)
-        names["short"] = short
-        body = [f"        {line}" for line in lines] or ["        pass"]
-        text = [f"def probe({', '.join(parameters)}):", "    try:", *body, "    except ERRORS as error:"]
-        text += ["        return -1, 'what is read is no longer there: ' + repr(error)", "    return None"]
-        exec("\n".join(text), names)
-        return names["probe"]
+        body = ["try:", *indented(lines), "except ERRORS as error:"]
+        body += ["    return -1, 'what is read is no longer there: ' + repr(error)", "return None"]
+        return function("probe", parameters, body, {**self.names, "facts": self.facts, "short": short})
 
 
 def short(value: Any) -> str:
