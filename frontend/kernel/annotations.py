@@ -5,6 +5,7 @@ All of them work in plain Python too, so that the function can be run without be
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -27,8 +28,8 @@ class Size:
     constant: int = 0
 
     @staticmethod
-    def read(spelled: object) -> Size:
-        """From `"N"`, `"N + 1"` or a number.
+    def read(spelled: object) -> Size | LinearSize:
+        """From `"N"`, `"N + 1"` or a number; `"2*N"` and `"N + M"` are sums.
 
         >>> Size.read("N + 1"), Size.read(16)
         (Size(symbol='N', constant=1), Size(symbol=None, constant=16))
@@ -39,9 +40,9 @@ class Size:
             return Size(None, int(spelled))
         found = _DIM.fullmatch(spelled) if isinstance(spelled, str) else None
         if found is None or (found["symbol"] is None and found["constant"] is None):
-            raise ValueError(f"a size must be a number, a name, or a name and a number as in 'N + 1', got {spelled!r}")
+            return LinearSize.read(spelled)
         if (found["sign"] is None) != (found["symbol"] is None or found["constant"] is None):
-            raise ValueError(f"a size must be a number, a name, or a name and a number as in 'N + 1', got {spelled!r}")
+            return LinearSize.read(spelled)
         constant = int(found["constant"] or 0)
         return Size(found["symbol"], -constant if found["sign"] == "-" else constant)
 
@@ -52,11 +53,64 @@ class Size:
 
 
 @dataclass(frozen=True)
+class LinearSize:
+    """A size that follows from others: `2*N`, `N + M - 1`."""
+
+    terms: tuple[tuple[str, int], ...]
+    constant: int
+    spelled: str
+
+    @staticmethod
+    def read(spelled: object) -> LinearSize:
+        """From a sum of names, multiples of names and numbers.
+
+        >>> LinearSize.read("2*N + M - 1").terms
+        (('N', 2), ('M', 1))
+        """
+        rule = f"a size must be a number, a name, or a sum of names and multiples of names as in '2*N + M - 1', got {spelled!r}"
+        if not isinstance(spelled, str):
+            raise ValueError(rule)
+        terms: dict[str, int] = {}
+        constant = 0
+
+        def add(node: ast.expr, factor: int) -> None:
+            nonlocal constant
+            match node:
+                case ast.Constant(value=int(value)):
+                    constant += factor * value
+                case ast.Name(id=name):
+                    terms[name] = terms.get(name, 0) + factor
+                case ast.BinOp(left, ast.Add(), right):
+                    add(left, factor)
+                    add(right, factor)
+                case ast.BinOp(left, ast.Sub(), right):
+                    add(left, factor)
+                    add(right, -factor)
+                case ast.BinOp(ast.Constant(value=int(value)), ast.Mult(), other):
+                    add(other, factor * value)
+                case ast.BinOp(other, ast.Mult(), ast.Constant(value=int(value))):
+                    add(other, factor * value)
+                case _:
+                    raise ValueError(rule)
+
+        try:
+            add(ast.parse(spelled.strip(), mode="eval").body, 1)
+        except SyntaxError:
+            raise ValueError(rule) from None
+        if not any(terms.values()):
+            raise ValueError(rule)
+        return LinearSize(tuple((name, c) for name, c in terms.items() if c), constant, spelled)
+
+    def __str__(self) -> str:
+        return self.spelled
+
+
+@dataclass(frozen=True)
 class ArrayType:
     """An array parameter: element type, sizes, and strides in elements when it need not be contiguous."""
 
     element: ScalarType
-    sizes: tuple[Size, ...]
+    sizes: tuple[Any, ...]  # of Size or LinearSize
     strides: tuple[Size | None, ...] | None = None
 
     def strided(self, *strides: str | int | None) -> ArrayType:
@@ -68,7 +122,10 @@ class ArrayType:
         given = strides or (None,) * len(self.sizes)
         if len(given) != len(self.sizes):
             raise ValueError(f"{len(self.sizes)} sizes need as many strides, got {len(given)}")
-        return ArrayType(self.element, self.sizes, tuple(None if s is None else Size.read(s) for s in given))
+        read = [None if s is None else Size.read(s) for s in given]
+        if any(isinstance(s, LinearSize) for s in read):
+            raise ValueError(f"a stride is a number, a name, or a name and a number, got {given}")
+        return ArrayType(self.element, self.sizes, tuple(read))  # pyright: ignore[reportArgumentType]
 
     def __str__(self) -> str:
         return f"{self.element.name}[{', '.join(map(str, self.sizes))}]"
@@ -94,6 +151,32 @@ class ScalarType:
 
     def __repr__(self) -> str:
         return f"lamina.{self.name}"
+
+
+class TypeVariable(ScalarType):
+    """An element type that the arrays of each call decide; made by `dtype`."""
+
+    def __init__(self, name: str, choices: Sequence[ScalarType]):
+        self.name, self.choices = name, tuple(choices)
+
+    @property
+    def type(self) -> Attribute:
+        raise TypeError(f"{self.name} is a type variable: specialize(...) the kernel")
+
+    def __call__(self, value: Any) -> Any:
+        return value
+
+    def __repr__(self) -> str:
+        return f"lamina.dtype({self.name!r})"
+
+
+def dtype(name: str, *choices: ScalarType) -> TypeVariable:
+    """A type variable of kernels, `T = lm.dtype("T")`: `T["N"]` and `T` have the element type of the call's arrays.
+
+    Args:
+        choices: the types that it may be; all of them if none is given.
+    """
+    return TypeVariable(name, choices)
 
 
 f32 = ScalarType("f32", "float32")

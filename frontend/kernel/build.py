@@ -59,6 +59,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     statements.env.update(dict.fromkeys(needed, UNSET))
     try:
         with statements.within(block):
+            statements.relate(tree, parameters)
             statements.run(body)
             kernel.add_texts("checks", statements.checks)
             statements.write_results(next(returns(tree.body), tree), kernel, len(parameters.types), needed)

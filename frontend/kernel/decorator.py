@@ -323,6 +323,10 @@ def kernel(
         raise ValueError(f'schedule must be "auto" or "none" (as it is written), got {schedule!r}')
     if function is None:
         return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule)
+    from .generic import GenericKernel, variables_of
+
+    if variables := variables_of(function):
+        return GenericKernel(function, variables, check_bounds=check_bounds, schedule=schedule or "none")
     return Kernel(function, check_bounds, schedule or "none")
 
 

@@ -51,11 +51,15 @@ def inline(caller: Statements, node: ast.Call, function: Any, args: Sequence[Any
             _unify(caller, arg, type, value, sizes, which)
         inner.hold(parameter, value)
     if is_kernel:
-        for symbol in parameters_of(function, tree, source).symbols:
+        parameters = parameters_of(function, tree, source)
+        for symbol in parameters.symbols:
             if symbol in sizes:
                 inner.env[symbol] = sizes[symbol]
             else:
                 inner.lost[symbol] = "is a stride: it has no value where the kernel is called by another one"
+        inner.checks = caller.checks
+        with inner.within(caller.block):
+            inner.relate(node, parameters)
     return _run(caller, node, inner, tree.body, body, what)
 
 

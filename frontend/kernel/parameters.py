@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,11 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.types import DYNAMIC, index, memref
 from ...errors import KernelError
-from .annotations import ArrayType, ScalarType, Size, bool_, f64, i64
+from .annotations import ArrayType, LinearSize, ScalarType, Size, bool_, f64, i64
 from .source import MISSING, Source, assigned
 
 if TYPE_CHECKING:
+    from .arithmetic import Arithmetic
     from .values import Array, Index, Value
 
 _RESERVED = "threads"
@@ -28,9 +29,14 @@ _RESERVED = "threads"
 
 @dataclass(frozen=True)
 class Parameters:
-    """Names and types of the parameters, in order."""
+    """Names and types of the parameters, in order.
+
+    Attributes:
+        following: sizes that follow from others, each with the name that it has, and where it stands.
+    """
 
     types: Mapping[str, ArrayType | ScalarType]
+    following: Mapping[str, tuple[LinearSize, str]] = field(default_factory=dict)
 
     @cached_property
     def strides(self) -> dict[str, list[Size]]:
@@ -67,6 +73,37 @@ class Parameters:
             strides = self.strides.get(name)
             if strides is not None or any(size.symbol is not None for size in type.sizes):
                 yield k, [*map(self._expr, type.sizes)], None if strides is None else [*map(self._expr, strides)]
+
+    def meanings(self, symbols: dict[str, Index], b: Arithmetic) -> Iterator[tuple[str, Index, Index, str]]:
+        """Give the names in sizes that follow from others their values, and each such size: its own value, the one that it
+        must have, and what to say if they differ.
+
+        Raises:
+            Mismatch: a name has no value.
+        """
+        from .values import Mismatch, Number
+
+        def total(size: LinearSize, but: str | None) -> Index:
+            result: Any = Number(size.constant)
+            for name, c in size.terms:
+                if name != but:
+                    result = b.binary("+", result, b.binary("*", symbols[name], Number(c)))
+            return b.affine(result)
+
+        waiting = dict(self.following)
+        while waiting:
+            ready = [s for s, (size, _) in waiting.items() if sum(name not in symbols for name, _ in size.terms) <= 1]
+            if not ready:
+                size, where = next(iter(waiting.values()))
+                raise Mismatch(f"{where} is {size}, and no array says what each of the names is: use one as a size of its own")
+            size, where = waiting.pop(ready[0])
+            for name, c in size.terms:
+                if name not in symbols:
+                    rest = b.binary("-", symbols[ready[0]], total(size, name))
+                    symbols[name] = b.affine(
+                        b.binary("//", rest, Number(c)) if c > 0 else b.binary("//", b.negate(rest), Number(-c))
+                    )
+            yield ready[0], symbols[ready[0]], total(size, None), f"{where} must be {size}"
 
     def values(self, arguments: list[SSAValue]) -> dict[str, Value | Array]:
         """The meaning of the names of parameters and symbols, given the arguments of the kernel."""
@@ -119,7 +156,7 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
     nodes = {node.arg: node for node in (*arguments.posonlyargs, *arguments.args)}
     for name, node in nodes.items():
         types[name] = _annotation(function, node, source)
-    parameters = Parameters(types)
+    parameters = _named(types)
     for name in (*types, *parameters.symbols):
         node = nodes.get(name, tree)
         if not name.isascii() or re.fullmatch(r".*_\d+|_+", name):
@@ -136,6 +173,22 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
             store = next(n for n in names if isinstance(n.ctx, ast.Store))
             raise source.error(store, f"'{symbol}' is a size: give the variable another name")
     return parameters
+
+
+def _named(types: dict[str, ArrayType | ScalarType]) -> Parameters:
+    """The parameters, with a name for each size that follows from others."""
+    following: dict[str, tuple[LinearSize, str]] = {}
+    plain: dict[str, ArrayType | ScalarType] = {}
+    for name, type in types.items():
+        if isinstance(type, ArrayType):
+            sizes = list(type.sizes)
+            for k, size in enumerate(sizes):
+                if isinstance(size, LinearSize):
+                    sizes[k] = Size(f"{name}_n{'abcdefgh'[k]}")
+                    following[sizes[k].symbol] = size, f"the size of dim {k} of '{name}'"
+            type = replace(type, sizes=tuple(sizes))
+        plain[name] = type
+    return Parameters(plain, following)
 
 
 def annotated(

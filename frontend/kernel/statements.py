@@ -6,6 +6,7 @@ import ast
 import builtins
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from xdsl.ir import Block, Region, SSAValue
@@ -16,8 +17,9 @@ from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
 from ...dialects.types import i1, is_float, memref
 from ...dialects.types import index as index_type
 from . import prelude
-from .annotations import ScalarType, spelled
+from .annotations import ArrayType, ScalarType, spelled
 from .iteration import Iteration
+from .parameters import Parameters
 from .scope import IN_BRANCH, hint
 from .source import Source
 from .values import (
@@ -65,6 +67,25 @@ class Statements(Iteration):
         self.closures: dict[str, ast.FunctionDef | ast.Lambda] = {}
         self.made = {}
         self.pinned = {}
+
+    def relate(self, node: ast.AST, parameters: Parameters) -> None:
+        """Sizes that follow from others are checked when a call begins, and have these values."""
+        symbols = {name: value for name in parameters.symbols if isinstance(value := self.env.get(name), Index)}
+        b = self.math(node)
+        try:
+            for name, given, wanted, rule in parameters.meanings(symbols, b):
+                difference = b.affine(b.binary("-", given, wanted))
+                if difference.constant != 0:
+                    self.stop_unless(node, b.truth(b.compare("eq", given, wanted)), "ValueError", rule)
+                for array, value in self.env.items():
+                    type = parameters.types.get(array)
+                    if isinstance(value, Array) and isinstance(type, ArrayType):
+                        named = [size.symbol == name for size in type.sizes]
+                        sizes = [wanted if is_it else size for is_it, size in zip(named, value.sizes, strict=True)]
+                        self.env[array] = replace(value, sizes=tuple(sizes))
+        except Mismatch as mismatch:
+            self.refuse(node, str(mismatch))
+        self.env.update({name: value for name, value in symbols.items() if name not in self.env})
 
     def write_results(self, node: ast.AST, kernel: KernelOp, position: int, variables: Sequence[str]) -> None:
         """What a kernel returns goes into arrays of one element, parameters after those of the function."""

@@ -11,6 +11,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.errors import KernelError
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -720,3 +721,55 @@ def test_a_constant_table_is_part_of_what_identifies_a_kernel() -> None:
     finally:
         TABLE = before
     assert None not in texts and texts[0] != texts[1]
+
+
+@lm.kernel
+def interleaved(x: lm.f64["N"], y: lm.f64["M"], z: lm.f64["N + M"], pairs: lm.f64["2*K"]):
+    for i in range(N):
+        z[i] = x[i]
+    for i in range(M):
+        z[N + i] = y[i]
+    for i in range(K):
+        pairs[2 * i], pairs[2 * i + 1] = pairs[2 * i + 1], pairs[2 * i]
+
+
+@lm.kernel
+def through(x: lm.f64["N"], z: lm.f64["2*N"], p: lm.f64[4]):
+    interleaved(x, x, z, p)
+
+
+def test_sizes_that_follow_from_others() -> None:
+    x, y, z, p = floats(3), floats(2), zeros(5), np.arange(6.0)
+    interleaved(x, y, z, p)
+    assert np.array_equal(z, [*x, *y]) and p.tolist() == [1, 0, 3, 2, 5, 4]
+    with pytest.raises(ValueError, match=r"the size of dim 0 of 'z' must be N \+ M"):
+        interleaved(x, y, zeros(6), p)
+    with pytest.raises(ValueError, match=r"the size of dim 0 of 'pairs' must be 2\*K"):
+        interleaved(x, y, z, zeros(5))
+    z, p = zeros(6), np.arange(4.0)
+    through(x, z, p)
+    assert np.array_equal(z, [*x, *x]) and p.tolist() == [1, 0, 3, 2]
+
+
+T, U = lm.dtype("T"), lm.dtype("U", lm.f32, lm.f64)
+
+
+@lm.kernel
+def scaled_sum(a: T, x: T["N"], out: U[1]):
+    total = T(0)
+    for v in x:
+        total += a * v
+    out[0] = float(total)
+
+
+def test_kernels_of_several_element_types() -> None:
+    for dtype in (np.float32, np.float64, np.int32, np.uint8):
+        x, out = np.arange(5).astype(dtype), np.zeros(1, np.float32)
+        scaled_sum(2, x, out)
+        assert out[0] == 20
+    kernel = scaled_sum.specialize(T=lm.f32, U=lm.f64)
+    assert "memref<?xf32>" in kernel.as_text() and kernel is scaled_sum.specialize(U=lm.f64, T=lm.f32)
+    with pytest.raises(KernelError, match="U is one of f32, f64, got i64"):
+        scaled_sum(2, np.ones(3), np.zeros(1, np.int64))
+    with pytest.raises(TypeError, match="no array of the call says what U is"):
+        scaled_sum(2, np.ones(3), 3)
