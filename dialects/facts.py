@@ -70,6 +70,8 @@ class OpFacts:
         writes_once: whether the op's nest writes each element of its one result once, with `b.write`, and reads none:
             elementwise ops that follow are then computed where it writes.
         covers_operands: whether the loops of its equation run over all of every dim that they read: sizes follow from its maps.
+        pointwise: whether each element of the result depends on at most one element of each operand, with no movement between
+            dims: elementwise ops, and the broadcasts and constants among them.
         stores_together: whether the several equations of the op are stored in one nest; `GraphOp.stores_together` is of
             one op.
         declares_sizes: whether sizes of the result stand in its type alone, where no operand has them: two ops that read alike
@@ -90,6 +92,7 @@ class OpFacts:
     overwrites: int | None = None
     writes_once: bool = False
     covers_operands: bool = False
+    pointwise: bool = False
     stores_together: bool = False
     declares_sizes: bool = False
     fuses_copies: bool = False
@@ -107,7 +110,7 @@ def elementwise(cost: Cost, rounding: Rounding = Rounding.RESULT, **more: Any) -
     """The facts of an elementwise op; complex numbers are stored where it says what it is on their parts."""
     if more.get("on_parts") is not None:
         more.setdefault("stores", COMPLEX)
-    return OpFacts(cost=cost, rounding=rounding, covers_operands=True, **more)
+    return OpFacts(cost=cost, rounding=rounding, covers_operands=True, pointwise=True, **more)
 
 
 def rounding_by(kind: str) -> Rounding:

@@ -16,8 +16,7 @@ from xdsl.dialects import func
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..dialects.graph.base import GraphOp
-from ..dialects.graph.conditional import WhileOp
-from ..dialects.graph.control import ForOp
+from ..dialects.graph.control import ForOp, LoopOp
 
 Carried = Sequence[tuple[SSAValue, SSAValue]]
 """An argument of the body of a loop, and the returned value that replaces it."""
@@ -34,7 +33,7 @@ def carried_by(functions: Iterable[func.FuncOp]) -> dict[str, Carried]:
     found: dict[str, Carried] = {}
     for function in named.values():
         for op in function.body.block.ops:
-            if isinstance(op, ForOp | WhileOp) and (body := named.get(op.callee.string_value())) is not None:
+            if isinstance(op, LoopOp) and (body := named.get(op.callee.string_value())) is not None:
                 first = len(op.consts) + isinstance(op, ForOp)
                 last = body.body.block.last_op
                 assert last is not None
@@ -81,7 +80,7 @@ def _first_writer(argument: SSAValue, returned: SSAValue) -> Operation | None:
 
 def initial_of(op: Operation, result: SSAValue) -> SSAValue | None:
     """The operand that an op updates into a result in one buffer, or from which a loop starts."""
-    if isinstance(op, ForOp | WhileOp):
+    if isinstance(op, LoopOp):
         number = op.results.index(result)
         return op.inits[number] if number < len(op.inits) else None
     return overwritten_operand(op)

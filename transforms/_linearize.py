@@ -16,7 +16,6 @@ from xdsl.rewriter import InsertPoint
 
 from ..dialects.graph.autodiff import DerivativeOp, JvpOp, TransposedOp, has_tangent
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, Elementwise, GraphOp, Linear, NotDifferentiable, Zero, ints
-from ..dialects.graph.binary import AddOp, SubOp
 from ..dialects.graph.builder import GraphBuilder, dense_array
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
@@ -140,11 +139,8 @@ class Linearizer:
         linear = range(len(op.operands)) if derivative.operands is None else derivative.operands
         if all(tangents[k] is None for k in linear):
             return None
-        if None in tangents and isinstance(op, AddOp | SubOp):
-            # a zero on one side: the other side, negated if it is subtracted
-            if tangents[0] is not None:
-                return tangents[0]
-            return self.b.neg(tangents[1]) if isinstance(op, SubOp) else tangents[1]
+        if None in tangents and derivative.sparse is not None:
+            return derivative.sparse(self.b, tangents)
         operands = list(op.operands)
         for k in linear:
             tangent = tangents[k]

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.base import ints
 from ..dialects.graph.conditional import ChosenOp, WhileOp
-from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.control import ControlOp, ForOp, LoopOp
 from ..dialects.graph.effects import has_effects
 from ._functions import called_function, called_functions, copy_function
 
@@ -30,7 +30,7 @@ def prune_block(block: Block, dce_block: Callable[[Block], None], cuts: Cuts) ->
         if isinstance(op, ControlOp) and (any(r.first_use is not None for r in op.results) or has_effects(op)):
             if isinstance(op, ChosenOp):
                 made += _prune_chosen(op, dce_block, cuts, needed)
-            elif isinstance(op, ForOp | WhileOp):
+            elif isinstance(op, LoopOp):
                 made += _prune_loop(op, dce_block)
     return made
 
@@ -99,7 +99,7 @@ def _prune_chosen(
     return made
 
 
-def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:
+def _prune_loop(op: LoopOp, dce_block: Callable[[Block], None]) -> list[FuncOp]:
     body = called_function(op)
     condition = called_functions(op)[0] if isinstance(op, WhileOp) else None
     n_consts, n = len(op.consts), len(op.inits)
@@ -131,9 +131,7 @@ def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list
     if isinstance(op, ForOp):
         linear = [k for k, old in enumerate(arguments[1:]) if old - 1 in ints(op.linear)]
         slices = [op.stacks[k - first - n] for k in stacks]
-        new: ForOp | WhileOp = ForOp.make(
-            made[0], op.times, consts, inits, slices, reverse=op.reverse is not None, linear=linear
-        )
+        new: LoopOp = ForOp.make(made[0], op.times, consts, inits, slices, reverse=op.reverse is not None, linear=linear)
     else:
         assert condition is not None
         made.append(_cut(condition, [0], arguments, dce_block, op))
@@ -142,7 +140,7 @@ def _prune_loop(op: ForOp | WhileOp, dce_block: Callable[[Block], None]) -> list
     return made
 
 
-def _operand_numbers(op: ForOp | WhileOp) -> Iterable[int]:
+def _operand_numbers(op: LoopOp) -> Iterable[int]:
     """The operands of a loop that are consts, initial values and stacks."""
     return range(int(isinstance(op, ForOp) and op.count is not None), len(op.operands))
 

@@ -23,9 +23,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ..dialects.graph.base import ints
+from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.contract import ContractionOp
-from ..dialects.graph.elementwise import ElementwiseOp
+from ..dialects.graph.create import ConstOp
 from ..dialects.graph.extents import has_open_size
 from ..dialects.graph.fusion import FusionOp, Structure, YieldOp, structure_of
 from ..dialects.graph.reduce import ReduceOp, kept_dims
@@ -124,9 +124,11 @@ def _allows(op: Operation) -> bool:
         return op.moves_unit_dims
     if isinstance(op, ContractionOp):
         return any(op.shape()[d] != 1 for d in ints(op.lhs_contract))  # otherwise the sum would have no terms
-    return isinstance(op, ElementwiseOp | BroadcastOp | TransposeOp | ReduceOp | ConcatOp | YieldOp) or (
-        op.name == "graph.const" and not shape_of(op.results[0])
-    )
+    if isinstance(op, ConstOp):
+        return not shape_of(op.results[0])
+    if isinstance(op, GraphOp) and op.facts.pointwise:
+        return True
+    return isinstance(op, TransposeOp | ReduceOp | ConcatOp | YieldOp)  # as `_pairs` and `_properties` know them
 
 
 Collapsed = tuple[Block, list[int], list[int]]

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import WhileOp
-from ..dialects.graph.control import ControlOp, ForOp
+from ..dialects.graph.control import ControlOp, ForOp, LoopOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.operations import clone
 from ._functions import called_function, called_functions, callees_first, copy_function, copy_locations, holds, replace_op
@@ -39,12 +39,12 @@ class GraphHoistInvariantsPass(ModulePass):
     name = "graph-hoist-invariants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in callees_first(op) if holds(op, ForOp, WhileOp) else ():
-            for loop in [inner for inner in function.body.block.ops if isinstance(inner, ForOp | WhileOp)]:
+        for function in callees_first(op) if holds(op, LoopOp) else ():
+            for loop in [inner for inner in function.body.block.ops if isinstance(inner, LoopOp)]:
                 _hoist(loop)
 
 
-def _hoist(op: ForOp | WhileOp) -> None:
+def _hoist(op: LoopOp) -> None:
     body = called_function(op)
     first, consts = int(isinstance(op, ForOp)), list(op.consts)
     arguments = body.body.block.args[first : first + len(consts)]

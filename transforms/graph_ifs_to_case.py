@@ -21,10 +21,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
-from ..dialects.graph.choose import CmpOp
 from ..dialects.graph.conditional import FLAG, CaseOp
-from ..dialects.graph.create import ConstOp
 from ..dialects.types import is_float, shape_of
 from ._fold_control import constant
 from ._for_loops import new_function, types_of
@@ -117,7 +116,7 @@ def _only_case(function: FuncOp) -> CaseOp | None:
     ops = list(function.body.block.ops)
     cases = [op for op in ops if isinstance(op, CaseOp)]
     others = [op for op in ops[:-1] if not isinstance(op, CaseOp)]
-    if len(cases) != 1 or not all(isinstance(op, ConstOp | CmpOp) for op in others):
+    if len(cases) != 1 or not all(isinstance(op, GraphOp) for op in others):  # pure ops, for the condition alone
         return None
     (case,), last = cases, ops[-1]
     if not isinstance(last, ReturnOp) or list(last.operands) != list(case.results):

@@ -31,9 +31,7 @@ from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import CallOp
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
-from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.fusion import structure_of
-from ..dialects.graph.shape import BroadcastOp
 from ..dialects.operations import clone
 from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
 from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
@@ -73,7 +71,7 @@ class GraphRerollPass(ModulePass):
         updates: dict[str, bool] = {}
 
         def is_no_update(op: Operation) -> bool:
-            return not isinstance(op, ElementwiseOp | BroadcastOp | FuncCallOp) or is_heavy(op)
+            return not (isinstance(op, FuncCallOp) or _is_pointwise(op)) or is_heavy(op)
 
         def is_heavy(op: Operation) -> bool:
             if not isinstance(op, FuncCallOp):
@@ -98,7 +96,11 @@ class GraphRerollPass(ModulePass):
 def _is_elementwise(function: FuncOp) -> bool:
     """Whether a function that is inlined later computes updates of parameters, as ops at its call would."""
     ops = [op for block in function.body.blocks for op in block.ops]
-    return all(isinstance(op, ElementwiseOp | BroadcastOp | ReturnOp) or op.name == "graph.const" for op in ops)
+    return all(isinstance(op, ReturnOp) or _is_pointwise(op) for op in ops)
+
+
+def _is_pointwise(op: Operation) -> bool:
+    return isinstance(op, GraphOp) and op.facts.pointwise
 
 
 def _move_to_end(block: Block, ops: Sequence[Operation]) -> None:

@@ -126,6 +126,8 @@ class Linear(Derivative):
 
     transpose: Callable[..., SSAValue]
     operands: tuple[int, ...] | None = None
+    sparse: Callable[[Any, Sequence[SSAValue | None]], SSAValue | None] | None = None
+    """`sparse(b, tangents)`: the tangent where some operands have none, without zeros for these."""
 
 
 @dataclass(frozen=True)

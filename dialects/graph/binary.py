@@ -148,7 +148,7 @@ AddOp = binary(
     "Sum; integers wrap.",
     np.add,
     facts=elementwise(Cost.LOAD, Rounding.TERMS, on_parts="each", symbol="+"),
-    derivative=Linear(lambda b, op, k, ct: ct),
+    derivative=Linear(lambda b, op, k, ct: ct, sparse=lambda b, tangents: tangents[tangents[0] is None]),
     commutative=True,
 )
 SubOp = binary(
@@ -156,7 +156,10 @@ SubOp = binary(
     "Difference; integers wrap.",
     np.subtract,
     facts=elementwise(Cost.LOAD, Rounding.TERMS, on_parts="each", symbol="-"),
-    derivative=Linear(lambda b, op, k, ct: ct if k == 0 else b.neg(ct)),
+    derivative=Linear(
+        lambda b, op, k, ct: ct if k == 0 else b.neg(ct),
+        sparse=lambda b, tangents: b.neg(tangents[1]) if tangents[0] is None else tangents[0],
+    ),
 )
 MulOp = binary(
     "mul",

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import tensor
 from .autodiff import function_of, type_list
 from .base import ints
-from .control import INDEX, ControlOp
+from .control import INDEX, ControlOp, LoopOp
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -36,7 +36,7 @@ FLAG = tensor(i1, ())
 
 
 @irdl_op_definition
-class WhileOp(ControlOp):
+class WhileOp(LoopOp):
     """A loop that runs while a function of the carried values returns true; the body is another function of them.
 
         while condition(consts..., carries...):

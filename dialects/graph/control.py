@@ -6,13 +6,14 @@ graph.for   a counted loop: carried values, slices of stacked inputs, stacked ou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, SymbolRefAttr, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    VarOperand,
     irdl_op_definition,
     opt_operand_def,
     opt_prop_def,
@@ -48,8 +49,17 @@ class ControlOp(TextOp):
         return (self.properties["callee"],)  # pyright: ignore[reportReturnType]
 
 
+class LoopOp(ControlOp):
+    """Base of the loops: `consts`, which all iterations share, and the initial values of what iterations carry."""
+
+    if TYPE_CHECKING:  # the ops define them, in the order of their operands
+        callee: SymbolRefAttr
+        consts: VarOperand
+        inits: VarOperand
+
+
 @irdl_op_definition
-class ForOp(ControlOp):
+class ForOp(LoopOp):
     """A counted loop whose body is a function: iteration `i` computes the next carried values, and a slice of each stack.
 
         for i in range(count):                                      # from count - 1 down to 0 with `reverse`

@@ -38,7 +38,7 @@ class ConstOp(GraphOp):
     """
 
     name = "graph.const"
-    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, stores=COMPLEX)
+    facts = OpFacts(cost=Cost.INDEX, rounding=Rounding.NONE, stores=COMPLEX, pointwise=True)
     value = prop_def(DenseIntOrFPElementsAttr)
     y = result_def(TensorType)
     traits = traits_def(ConstantLike())

@@ -190,7 +190,7 @@ class BroadcastOp(GraphOp):
     """
 
     name = "graph.broadcast"
-    facts = _INDEXED.but(covers_operands=True, declares_sizes=True)
+    facts = _INDEXED.but(covers_operands=True, pointwise=True, declares_sizes=True)
     x = operand_def(TensorType)
     dims = prop_def(_INTS)
     y = result_def(TensorType)

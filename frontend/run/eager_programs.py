@@ -218,7 +218,7 @@ def _is_exact(op: GraphOp) -> bool:
 
 
 def _is_elementwise(op: Operation) -> bool:
-    return isinstance(op, ElementwiseOp | BroadcastOp) or op.name == "graph.const"
+    return isinstance(op, GraphOp) and op.facts.pointwise
 
 
 def _is_broadcast_by_users(op: BroadcastOp) -> bool:

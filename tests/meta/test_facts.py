@@ -19,7 +19,12 @@ ELSEWHERE = ("dialects", "tests", "filecheck", "benchmarks", "examples", "docs",
 MONOIDS = {"add", "mul", "max", "min", "and", "or", "argmax", "argmin"}
 """Names of reductions, which are names of ops, too."""
 
+RENUMBERED = {"TransposeOp", "ReduceOp", "ConcatOp"}
+"""Ops whose properties `graph_collapse_dims.py` writes for fewer dims: it has a case for each."""
+
 CLASSES = {cls.__name__: cls for cls in OPS.values()}
+COMPUTING = {name for name, cls in CLASSES.items() if issubclass(cls, GraphOp)}
+"""Ops on values; the others (calls, loops, branches, fusions) are the structure of programs, which passes walk by class."""
 
 
 def sources() -> list[Path]:
@@ -35,10 +40,22 @@ def collections_in(tree: ast.AST) -> Iterator[tuple[int, list[ast.expr]]]:
         elif isinstance(node, ast.Dict):
             rows = zip(node.keys, node.values, strict=True)
             yield node.lineno, [key for key, value in rows if key is not None and not is_own_method(value)]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            members = [item for item in members_of(node) if isinstance(item, ast.Name) and item.id in COMPUTING]
+            yield node.lineno, [] if {item.id for item in members} <= RENUMBERED else members
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
             text = node.func.value
             if isinstance(text, ast.Constant) and isinstance(text.value, str):
                 yield node.lineno, [ast.Constant(word) for word in text.value.split()]
+
+
+def members_of(union: ast.expr) -> Iterator[ast.expr]:
+    """The members of `A | B | C`."""
+    if isinstance(union, ast.BinOp) and isinstance(union.op, ast.BitOr):
+        yield from members_of(union.left)
+        yield from members_of(union.right)
+    else:
+        yield union
 
 
 def is_own_method(value: ast.expr) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
-from ....dialects.graph.create import ConstOp
-from ....dialects.graph.shape import BroadcastOp
+from ....dialects.facts import Cost
+from ....dialects.graph.base import GraphOp
 from ....errors import BoundsError, CheckError, LaminaError, LeastSizeError, SizeError, is_interruption
 from ....executor import executor
 from ....runtime.arrays import plain
@@ -309,7 +310,7 @@ class Region:
                         raise
             changes = outputs.reading.effects.finish(outputs)
             outputs.check_views()
-            is_empty = all(isinstance(op, ConstOp | BroadcastOp) for op in trace.block.ops)  # fills arrays at most
+            is_empty = all(_only_fills(op) for op in trace.block.ops)
             count = len(outputs.results)
             leaves = TreeDef(tuple, count, (TreeDef(None),) * count)
             structure = flatten(((), {}))[1]
@@ -423,3 +424,8 @@ def _again(native: Any, avals: Sequence[Any]) -> Callable[..., Any]:
 
 def _none(*args: Any) -> Any:
     return MISS
+
+
+def _only_fills(op: Operation) -> bool:
+    """Whether an op computes nothing: constants, and arrays filled with one."""
+    return isinstance(op, GraphOp) and op.facts.pointwise and op.facts.cost is Cost.INDEX
