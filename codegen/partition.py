@@ -31,6 +31,7 @@ from functools import cached_property
 from ..errors import CompileError, is_interruption
 from .compile import compile_object, computes
 from .targets import Target
+from .text import OPTIMIZED
 
 LEAST_LINES = 600
 """Lines of a part: with as many, the overhead of each part is small."""
@@ -206,9 +207,11 @@ def parts_of(text: str, least: int = LEAST_LINES) -> list[str]:
     for name in {name for d in calling for name in d.used} & definitions.keys():
         definitions[name].is_called = True  # expanded there, it would have LLVM find all of it the best registers
     computing = [d for d in definitions.values() if not d.is_copied and d.is_function and d not in calling]
+    optimized = [d for d in computing if OPTIMIZED in d.lines[0]]  # by passes that would take long over the others
+    computing = [d for d in computing if d not in optimized]
     count = min(len(computing), sum(len(d.lines) for d in computing) // least)
     parts = _even_parts(computing, count, least) if count > 1 else [computing] if computing else []
-    parts += [calling] if calling else []
+    parts += [part for part in (optimized, calling) if part]
     return [text] if len(parts) < 2 else _texts(definitions, parts)
 
 

@@ -12,6 +12,10 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
+OPTIMIZED = ' "lamina-optimize" "no-builtins"'
+"""The attributes of a function that LLVM's own optimizations run over. It may not replace loops by calls of libc, which no
+object of ours links."""
+
 _FLOATS = {"half": "f16", "float": "f32", "double": "f64"}
 _BITS = {"half": 16, "float": 32, "double": 64, "ptr": 64} | {f"i{n}": n for n in (1, 8, 16, 32, 64, 128)}
 

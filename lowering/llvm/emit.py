@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...codegen.targets import Target
-from ...codegen.text import I64, Builder, Module
+from ...codegen.text import I64, OPTIMIZED, Builder, Module
 from ...dialects import program
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.loops import KernelOp
@@ -25,6 +25,7 @@ from ...dialects.loop.subscripts import linear_form
 from ...dialects.verify_module import effects_of
 from ...errors import CompileError, about
 from ..analysis.facts import keeping
+from ..analysis.llvm_gains import gains_from_llvm
 from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
 from . import emit_effects, emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
@@ -164,6 +165,7 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     block = op.body.block
     stored = {inner.buffer for inner in ops_in(op, StoreOp, ScatterOp)}
     shared_arguments = {k for pair in op.in_place_pairs for k in pair}
+    e.optimized = gains_from_llvm(op)
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
     if internal:
         e.scratch = needs_of(shared, op).offsets
@@ -270,7 +272,7 @@ def _header(e: FunctionEmitter, op: KernelOp | program.FuncOp, block: Block, lin
         arguments.append("ptr %status")
         e.status = "%status"
     name = kernel_symbol(op.sym_name.data) if isinstance(op, KernelOp) else symbol(op.sym_name.data)
-    return f"define {linkage}void {name}({', '.join(arguments)}) nounwind"
+    return f"define {linkage}void {name}({', '.join(arguments)}) nounwind{OPTIMIZED if e.optimized else ''}"
 
 
 def _hint(value: SSAValue) -> str:

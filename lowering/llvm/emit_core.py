@@ -119,6 +119,8 @@ class FunctionEmitter:
         """Sizes and strides of buffers that are known only at run time, as numbers and names."""
         self.heap: list[str] = []
         """Heap memory allocated at the start of the function, to be freed at its end."""
+        self.optimized = False
+        """Whether LLVM's own optimizations run over this function (`analysis/llvm_gains.py`)."""
         self.leaves = False
         self.starts_later = False
         self.on_threads = False

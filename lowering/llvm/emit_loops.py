@@ -211,7 +211,10 @@ def rotated(e: FunctionEmitter, op: ForOp, lower: str, upper: str, step: int, tr
     types += [ty for one in special.values() for ty in one.types]
     inits = inits + [const(True, ty) for ty in types[len(inits) :]]
     b.lines += [""] * (1 + len(inits))
-    b.lines.append(f"  {index} = {opaque(b, counter)}")
+    if e.optimized:
+        index = counter
+    else:
+        b.lines.append(f"  {index} = {opaque(b, counter)}")
     for x in (index, *phis):
         e.levels[x] = e.depth
     from_zero = lower in e.not_negative or (is_number(lower) and int(lower) >= 0)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from ...codegen.text import I64, PTR, Ty
+from ...codegen.text import I64, OPTIMIZED, PTR, Ty
 from ...dialects.loop.grain import TYPICAL_TRIPS
 from ...dialects.loop.loops import ForOp, WhileOp, YieldOp
 from ...dialects.loop.memory import STREAMED, LoadOp, StoreOp
@@ -248,6 +248,7 @@ def _body(e: FunctionEmitter, region: Region, name: str, lower: str, write: Writ
     step = op.step.value.data
 
     child = FunctionEmitter(e.module, name)
+    child.optimized = e.optimized
     child.on_threads = True
     child.read_only, child.scratch = e.read_only, e.scratch
     fields: list[tuple[Ty, str]] = []
@@ -312,7 +313,7 @@ def _body(e: FunctionEmitter, region: Region, name: str, lower: str, write: Writ
             "  ret void",
             "}",
             "",
-            f'define internal void @"{name}.body"({header}) nounwind noinline {{',
+            f'define internal void @"{name}.body"({header}) nounwind noinline{OPTIMIZED if e.optimized else ""} {{',
             "entry:",
             text,
             "}",

@@ -27,7 +27,7 @@ from ...dialects.types import is_float
 from ...errors import ScheduleError
 from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
-from ..analysis.nests import around, holds, loops, name_of, only_loop_in, ops_in, statements
+from ..analysis.nests import around, buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
 from ..costs import Costs, widest
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
@@ -35,6 +35,7 @@ from ..schedule.parallelize import Parallelize
 from ..schedule.reorder import Reorder
 from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
+from ..schedule.unroll import Unroll
 from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from ..widening import obstacle
@@ -48,6 +49,8 @@ _FEW = 8
 """Least number of iterations for threads to share."""
 _PART_BITS = 1024
 """Bytes of a row that a thread processes at once: two cache lines, which hardware prefetches together."""
+_MOST_COPIED = 256
+"""Most ops that the copies of a short loop inside of a vector loop may have."""
 _BLOCK = 64
 """Vectors in a chunk of a loop that is both vectorized and shared by threads."""
 
@@ -152,7 +155,32 @@ class _Scheduler:
         part, inside = self.take(Split(along, size))
         if self.attempt(Reorder((part, *rows, inside))):
             self.attempt(Parallelize(part))
+            if kept := self.kept(rows, inside):
+                self.in_registers(kept, [inside])
+                return
         self.attempt(Vectorize(inside, size))
+
+    def kept(self, rows: list[str], inside: str) -> dict[str, str]:
+        """The buffers of which the rows update one part again and again, each with the outermost loop over such rows.
+
+        In memory, each update would wait for the one before it: a store, a load of what it stored, and the arithmetic.
+        """
+        found: dict[str, str] = {}
+        for store in ops_in(self.loop(inside), StoreOp):
+            for row in reversed(rows):
+                if self.loop(row).index in store.indices:
+                    break
+                found[buffer_name(store.buffer)] = row
+        return found
+
+    def in_registers(self, kept: dict[str, str], along: list[str]) -> None:
+        """Keep parts of buffers in registers, and make vectors of the loops along them, whose lengths are constants."""
+        for buffer, row in kept.items():
+            along += attempt(Accumulate(buffer, row), self.take) or ()
+        for loop in along:
+            lanes = self.target.lanes(widest(self.loop(loop)))
+            if (made := attempt(Vectorize(loop, lanes, tail="predicated"), self.take)) is not None:
+                self.attempt(Unroll(made[0]))
 
     def tiled(self, name: str, tile: Tile) -> None:
         """A register tile: sums in registers, several rows jammed, threads for blocks of rows."""
@@ -171,8 +199,19 @@ class _Scheduler:
             steps = [Vectorize(name_of(loop), lanes) for loop, lanes in self.costs.plan(self.loop(name)).widened]
             refused = next((s.loop for s in steps if _asks_much(self.loop(s.loop)) or not self.attempt(s)), None)
             if refused is None:
+                for step in steps:
+                    self.short_loops(step.loop)
                 return [step.loop for step in steps]
             self.refused.add(refused)
+
+    def short_loops(self, around: str) -> None:
+        """Unroll the loops of few iterations inside of one, the inner ones first: subscripts of local arrays become numbers."""
+        names = [name_of(loop) for loop in ops_in(self.loop(around), ForOp)[:0:-1]]
+        for name in names:
+            loop = self.loop(name)
+            trips = loop.trip_count()
+            if trips and loop.kind.data in ("seq", "reduce") and trips * _copies(loop) <= _MOST_COPIED:
+                self.attempt(Unroll(name))
 
     def _independent_inside(self, outer: ForOp) -> str | None:
         """A loop that can be moved around a nest to get threads: independent, and not the contiguous one."""
@@ -250,6 +289,13 @@ def is_proved(loop: ForOp) -> bool:
 def _asks_much(loop: ForOp) -> bool:
     """Whether a proof would take too long."""
     return sum(1 for _ in pairs(accesses(loop))) > _MOST_PAIRS
+
+
+def _copies(loop: ForOp) -> int:
+    """The ops in the body of a loop, with those of unrolled loops in it as often as they are copied."""
+    inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
+    own = sum(1 for op in walk(loop.body.block)) - sum(len(walk(op)) for op in inner)
+    return own + sum(_copies(op) * ((op.trip_count() or 1) if op.kind.data == "unroll" else 1) for op in inner)
 
 
 def _names_to(outer: ForOp, inner: str) -> list[str]:
