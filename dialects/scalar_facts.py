@@ -25,6 +25,7 @@ class ScalarFacts:
         rounding: its error.
         flops: floating-point operations of one on floats.
         is_scalarized: whether no vector unit has it.
+        latency: cycles from operands to result on scalars, if not those of an addition.
     """
 
     instructions: float = 1.0
@@ -32,6 +33,7 @@ class ScalarFacts:
     rounding: Rounding = Rounding.RESULT
     flops: int = 1
     is_scalarized: bool = False
+    latency: float = 0.0
 
     @property
     def is_polynomial(self) -> bool:
@@ -42,6 +44,8 @@ class ScalarFacts:
 _INSTRUCTION = ScalarFacts()
 _FUNCTION = ScalarFacts(20.0, "exp")
 _EXACT = ScalarFacts(rounding=Rounding.NONE)
+_LIMIT = ScalarFacts(rounding=Rounding.NONE, latency=8.0)  # and NaN wins
+_CHOSEN = ScalarFacts(rounding=Rounding.NONE, flops=0, latency=2.0)
 _MOVED = ScalarFacts(rounding=Rounding.NONE, flops=0)
 _FREE = ScalarFacts(0.0, rounding=Rounding.NONE, flops=0)
 _SUM = ScalarFacts(rounding=Rounding.TERMS)
@@ -52,7 +56,7 @@ FACTS: dict[str, ScalarFacts] = {
     "arith.constant": _FREE,
     "arith.index_cast": _FREE,
     "arith.bitcast": _FREE,
-    "arith.select": _MOVED,
+    "arith.select": _CHOSEN,
     "arith.extf": _MOVED,
     "arith.truncf": ScalarFacts(flops=0),
     "arith.sitofp": ScalarFacts(flops=0),
@@ -62,10 +66,11 @@ FACTS: dict[str, ScalarFacts] = {
     "arith.divf": ScalarFacts(5.0, "div"),
     "arith.remf": ScalarFacts(20.0, rounding=Rounding.NONE),
     "arith.negf": _EXACT,
-    "arith.maximumf": _EXACT,
-    "arith.minimumf": _EXACT,
-    "arith.maxnumf": _EXACT,
-    "arith.minnumf": _EXACT,
+    "arith.maximumf": _LIMIT,
+    "arith.minimumf": _LIMIT,
+    "arith.maxnumf": _LIMIT,
+    "arith.minnumf": _LIMIT,
+    **dict.fromkeys(("arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui"), ScalarFacts(latency=2.0)),
     "arith.divsi": _INTEGER_DIVISION,
     "arith.divui": _INTEGER_DIVISION,
     "arith.remsi": _INTEGER_DIVISION,

@@ -21,6 +21,7 @@ from .matvec import schedule_matvec
 from .multiversion import schedule_versions
 from .prefetches import schedule_prefetches
 from .products import schedule_products, schedule_steps
+from .recurrences import schedule_recurrences
 from .reductions import schedule_reductions
 from .roots import schedule_roots
 from .rows import schedule_rows
@@ -72,6 +73,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     KernelStrategy(schedule_sweeps, leaves=steps("interleave"), order_free=False),
     PlannedStrategy(schedule_lanes, plan=plan_lanes, leaves=steps("vectorize"), settled=steps("reuse rfactor")),
     LOOPS,
+    NestStrategy(schedule_recurrences, leaves=steps("unroll-and-jam"), order_free=False),
     KernelStrategy(schedule_rows_ahead, leaves=_HINTS, settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_streams, leaves=steps("stream"), settled=_LOOPS, order_free=False),
     KernelStrategy(schedule_prefetches, leaves=steps("prefetch"), settled=_LOOPS),
