@@ -11,6 +11,7 @@ import pytest
 from lamina.codegen import partition as parts
 from lamina.codegen.compile import compile_object, computes, verify_llvm
 from lamina.codegen.partition import Ahead, compile_parts, joined, parts_of, separated
+from lamina.codegen.text import OPTIMIZED
 from lamina.codegen.thread_runtime import load_object
 from lamina.errors import CompileError
 
@@ -244,3 +245,10 @@ def test_what_a_long_function_that_only_calls_would_expand_is_called_there():
     values = (ctypes.c_float * 1)()
     load_object(compile_parts(text), ["main"]).function("main", None, ctypes.c_void_p)(ctypes.addressof(values))
     assert list(values) == [1]
+
+
+def test_functions_for_llvms_own_passes_are_a_part_of_their_own() -> None:
+    text = f"define void @plain() {{\n  ret void\n}}\ndefine void @loops() nounwind{OPTIMIZED} {{\n  ret void\n}}\n"
+    plain, loops = parts_of(text)
+    assert OPTIMIZED in loops and "define void @loops" in loops and OPTIMIZED not in plain
+    assert len(parts_of(text.replace(OPTIMIZED, ""))) == 1

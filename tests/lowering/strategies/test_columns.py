@@ -169,3 +169,31 @@ def test_updates_of_one_row_follow_one_another() -> None:
 
     found = on_threads(run)
     assert (found[1] == 5000).all() and not found[[0, 2]].any()
+
+
+@lm.kernel
+def solve(L: lm.f64["N", "N"], B: lm.f64["N", "R"]):
+    for i in range(N):
+        for k in range(i):
+            for r in range(R):
+                B[i, r] -= L[i, k] * B[k, r]
+        for r in range(R):
+            B[i, r] /= L[i, i]
+
+
+def test_a_part_that_rows_update_again_and_again_stays_in_registers() -> None:
+    assert "loop-accumulate" in steps(solve) and "loop-accumulate" not in steps(segment_sum)
+
+
+@pytest.mark.parametrize("columns", COLUMNS)
+@pytest.mark.parametrize("rows", [0, 1, 2, 13])
+def test_a_triangular_solve(rows: int, columns: int) -> None:
+    rng = np.random.default_rng(rows + columns)
+    L, B = np.tril(rng.standard_normal((rows, rows))) + 4 * np.eye(rows), rng.standard_normal((rows, columns))
+
+    def run() -> np.ndarray:
+        out = B.copy()
+        solve(L, out)
+        return out
+
+    np.testing.assert_allclose(L @ on_threads(run), B, atol=1e-9)
