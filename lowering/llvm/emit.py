@@ -165,7 +165,7 @@ def _kernel(shared: ModuleEmitter, op: KernelOp, internal: bool) -> str:
     block = op.body.block
     stored = {inner.buffer for inner in ops_in(op, StoreOp, ScatterOp)}
     shared_arguments = {k for pair in op.in_place_pairs for k in pair}
-    e.optimized = gains_from_llvm(op)
+    e.optimized = (not internal or op.is_scheduled) and gains_from_llvm(op)  # strategies leave LLVM little in other kernels
     e.read_only = {a for k, a in enumerate(block.args) if a not in stored and k not in shared_arguments}
     if internal:
         e.scratch = needs_of(shared, op).offsets

@@ -16,16 +16,16 @@ kernel as written, bit for bit.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_float
 from ...errors import ScheduleError
-from ..analysis.accesses import accesses
+from ..analysis.accesses import accesses, is_inside
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
 from ..analysis.nests import around, buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
 from ..costs import Costs, widest
@@ -155,32 +155,27 @@ class _Scheduler:
         part, inside = self.take(Split(along, size))
         if self.attempt(Reorder((part, *rows, inside))):
             self.attempt(Parallelize(part))
-            if kept := self.kept(rows, inside):
-                self.in_registers(kept, [inside])
+            if self.in_registers(rows, inside):
                 return
         self.attempt(Vectorize(inside, size))
 
-    def kept(self, rows: list[str], inside: str) -> dict[str, str]:
-        """The buffers of which the rows update one part again and again, each with the outermost loop over such rows.
+    def in_registers(self, rows: list[str], inside: str) -> bool:
+        """Keep the parts of rows that are updated again and again in registers, and make vectors of the loops along them.
 
         In memory, each update would wait for the one before it: a store, a load of what it stored, and the arithmetic.
         """
-        found: dict[str, str] = {}
+        copying: list[str] = []
         for store in ops_in(self.loop(inside), StoreOp):
-            for row in reversed(rows):
-                if self.loop(row).index in store.indices:
-                    break
-                found[buffer_name(store.buffer)] = row
-        return found
-
-    def in_registers(self, kept: dict[str, str], along: list[str]) -> None:
-        """Keep parts of buffers in registers, and make vectors of the loops along them, whose lengths are constants."""
-        for buffer, row in kept.items():
-            along += attempt(Accumulate(buffer, row), self.take) or ()
-        for loop in along:
-            lanes = self.target.lanes(widest(self.loop(loop)))
-            if (made := attempt(Vectorize(loop, lanes, tail="predicated"), self.take)) is not None:
+            unchanged = takewhile(lambda row: not _depends(store, self.loop(row)), reversed(rows))  # noqa: B023
+            if (outermost := [*unchanged][-1:]) and (
+                made := attempt(Accumulate(buffer_name(store.buffer), *outermost), self.take)
+            ):
+                copying += made
+        for loop in (inside, *copying) if copying else ():
+            made = attempt(Vectorize(loop, self.target.lanes(widest(self.loop(loop))), tail="predicated"), self.take)
+            if made is not None:
                 self.attempt(Unroll(made[0]))
+        return bool(copying)
 
     def tiled(self, name: str, tile: Tile) -> None:
         """A register tile: sums in registers, several rows jammed, threads for blocks of rows."""
@@ -296,6 +291,13 @@ def _copies(loop: ForOp) -> int:
     inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
     own = sum(1 for op in walk(loop.body.block)) - sum(len(walk(op)) for op in inner)
     return own + sum(_copies(op) * ((op.trip_count() or 1) if op.kind.data == "unroll" else 1) for op in inner)
+
+
+def _depends(store: StoreOp, loop: ForOp) -> bool:
+    """Whether the element that is stored differs between the iterations of a loop, apart from the loops in it."""
+    return any(
+        index is loop.index or (isinstance(index.owner, Operation) and is_inside(index, loop)) for index in store.indices
+    )
 
 
 def _names_to(outer: ForOp, inner: str) -> list[str]:

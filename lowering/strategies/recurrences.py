@@ -11,13 +11,14 @@ row reads ahead in the row above it: in sweeps over grids, dynamic programs, and
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..analysis.affine import Affine
-from ..analysis.nests import holds, name_of, ops_in
+from ..analysis.nests import holds, name_of, ops_in, walk
 from ..op_costs import instructions, latency
 from ..schedule.cloning import subscripts
 from ..schedule.unroll_and_jam import UnrollAndJam
@@ -46,7 +47,8 @@ def _is_of_rows(loop: ForOp) -> bool:
     inner = [op for op in loop.body.block.ops if isinstance(op, ForOp)]
     if not inner or loop.results or loop.threads is not None or not is_scalar(loop) or holds(loop, WhileOp, IfOp, AllocOp):
         return False
-    return len(ops_in(loop, ForOp)) == len(inner) + 1
+    has_vectors = any(isinstance(result.type, VectorType) for op in walk(loop) for result in op.results)
+    return not has_vectors and len(ops_in(loop, ForOp)) == len(inner) + 1
 
 
 def _rows_at_once(rows: ForOp, target: Target) -> int:
