@@ -16,7 +16,7 @@ kernel as written, bit for bit.
 
 from __future__ import annotations
 
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from xdsl.ir import Block, Operation
 
@@ -166,11 +166,13 @@ class _Scheduler:
         """
         copying: list[str] = []
         for store in ops_in(self.loop(inside), StoreOp):
-            unchanged = takewhile(lambda row: not _depends(store, self.loop(row)), reversed(rows))  # noqa: B023
-            if (outermost := [*unchanged][-1:]) and (
-                made := attempt(Accumulate(buffer_name(store.buffer), *outermost), self.take)
-            ):
-                copying += made
+            outermost = ""
+            for row in reversed(rows):
+                if _depends(store, self.loop(row)):
+                    break
+                outermost = row
+            if outermost:
+                copying += attempt(Accumulate(buffer_name(store.buffer), outermost), self.take) or ()
         for loop in (inside, *copying) if copying else ():
             made = attempt(Vectorize(loop, self.target.lanes(widest(self.loop(loop))), tail="predicated"), self.take)
             if made is not None:
