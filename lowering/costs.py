@@ -225,6 +225,11 @@ class _Wide:
             return 2 * native  # two chains hide the latency of an inner loop
         if self.target.vector_bits == 8 * LINE_BYTES and _is_stencil(self.loop):
             return native // 2  # an unaligned cache line straddles two
+        if self.loop.kind.data == "reduce":
+            chains = _CHAINS
+            while chains > 1 and chains * native * _CHAINS > trips(self.loop):
+                chains //= 2
+            return chains * native
         return native if around(self.loop) else 2 * native
 
     def _registers(self, native: int, count: int) -> int:

@@ -55,6 +55,7 @@ class KernelOp(LoopOp):
     ```
 
     * `in_place(%y over %x)`: `%y` may be the memory of `%x`, as each element of `%y` is stored after the last load of it.
+    * `reassociate`: sums of floats may be added in another order.
     * `scheduled`: the author has scheduled the kernel; no pass changes its schedule.
     * `checks("dim 0 of x", ...)`: the subject of check k + 1 (`loop.check`), for messages.
     * `fallbacks("...", ...)`: steps that failed while the kernel was built or scheduled, and were left out.
@@ -70,6 +71,7 @@ class KernelOp(LoopOp):
     sym_name = prop_def(SymbolNameConstraint())
     shapes = opt_prop_def(ArrayAttr)
     in_place = opt_prop_def(DenseArrayBase.constr(i64))
+    reassociate = opt_prop_def(UnitAttr)
     scheduled = opt_prop_def(UnitAttr)
     checks = opt_prop_def(ArrayAttr[StringAttr])
     fallbacks = opt_prop_def(ArrayAttr[StringAttr])
@@ -124,6 +126,15 @@ class KernelOp(LoopOp):
         self.properties.pop("in_place", None)
         if pairs:
             self.properties["in_place"] = pairs_attribute(pairs)
+
+    @property
+    def may_reassociate(self) -> bool:
+        """Whether the author lets sums of floats be added in another order."""
+        return self.reassociate is not None
+
+    def let_reassociate(self) -> None:
+        """Let sums of floats be added in another order."""
+        self.properties["reassociate"] = UnitAttr()
 
     @property
     def is_scheduled(self) -> bool:
@@ -210,6 +221,8 @@ class KernelOp(LoopOp):
             printer.print_string(" in_place(")
             printer.print_list(self.in_place_pairs, lambda pair: print_over(printer, arguments[pair[0]], arguments[pair[1]]))
             printer.print_string(")")
+        if self.may_reassociate:
+            printer.print_string(" reassociate")
         if self.is_scheduled:
             printer.print_string(" scheduled")
         for word in _TEXTS:
@@ -249,6 +262,8 @@ class KernelOp(LoopOp):
 
         if parser.parse_optional_keyword("in_place"):
             properties["in_place"] = pairs_attribute(parser.parse_comma_separated_list(parser.Delimiter.PAREN, pair))
+        if parser.parse_optional_keyword("reassociate"):
+            properties["reassociate"] = UnitAttr()
         if parser.parse_optional_keyword("scheduled"):
             properties["scheduled"] = UnitAttr()
         for word in _TEXTS:

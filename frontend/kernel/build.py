@@ -25,7 +25,7 @@ from .statements import Statements
 from .values import UNSET
 
 
-def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> ModuleOp:
+def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reassociate: bool = False) -> ModuleOp:
     """The module with the kernel that a function describes. Its source is read; it is not run.
 
     `runtime.module_signatures.kernel_signature_of` says how the kernel is called.
@@ -33,6 +33,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     Args:
         function: its parameters are annotated with array types and element types.
         check_bounds: check at run time the accesses that cannot be proved to be in bounds.
+        reassociate: let sums of floats be added in another order.
 
     Raises:
         KernelError: a construct that kernels do not have, an access is out of bounds for all sizes, or iterations of a
@@ -48,6 +49,8 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False) -> Mo
     parameters = parameters_of(function, tree, source)
     kernel = KernelOp.build_kernel(tree.name, parameters.arguments, list(parameters.shapes))
     kernel.location = source.location(tree)
+    if reassociate:
+        kernel.let_reassociate()
     block = kernel.body.block
     body, results = without_jumps(tree.body), results_of(tree.body)
     needed = [] if results is None else result_names(results)

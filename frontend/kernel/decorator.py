@@ -34,9 +34,15 @@ class KernelBase(FunctionBase):
 
     __slots__ = ()
 
-    def __init__(self, function: Callable[..., Any], check_bounds: bool = False, schedule: Unscheduled = "auto"):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        check_bounds: bool = False,
+        schedule: Unscheduled = "auto",
+        reassociate: bool = False,
+    ):
         # the slow path must not refer to this object: a cycle would delay its end
-        state = _State(function, check_bounds, schedule == "auto")
+        state = _State(function, check_bounds, schedule == "auto", reassociate)
 
         def first(*args: Any, **kwargs: Any) -> Any:
             _refuse_tracers(state.function, (*args, *kwargs.values()))
@@ -135,8 +141,9 @@ class _State:
 
     owner: Callable[[], Any]
 
-    def __init__(self, function: Callable[..., Any], check_bounds: bool, has_default: bool):
+    def __init__(self, function: Callable[..., Any], check_bounds: bool, has_default: bool, reassociate: bool):
         self.function, self.check_bounds, self.has_default = function, check_bounds, has_default
+        self.reassociate = reassociate
         self.schedule: Schedule | None = None
         self._default: Schedule | None = None
         self.current: Executable | None = None
@@ -152,7 +159,7 @@ class _State:
 
         with self._lock:
             if self._module is None:
-                self._module = build_kernel(self.function, check_bounds=self.check_bounds)
+                self._module = build_kernel(self.function, self.check_bounds, self.reassociate)
             return self._module
 
     def scheduled(self) -> Schedule:
@@ -218,7 +225,7 @@ class _State:
                 else:
                     from .facts import facts_of
 
-                    facts = facts_of(self.function, self.check_bounds)
+                    facts = facts_of(self.function, self.check_bounds, self.reassociate)
                     self.current = executor.known_kernel(facts, lambda: self.module)
             return self.current
 
@@ -293,7 +300,11 @@ Kernel: type[KernelBase] = function_class(KernelBase)
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, *, check_bounds: bool = False, schedule: Unscheduled | None = "auto"
+    function: Callable[..., Any] | None = None,
+    *,
+    check_bounds: bool = False,
+    schedule: Unscheduled | None = "auto",
+    reassociate: bool = False,
 ) -> Any:
     """Compile a Python function over arrays as a kernel. It is read (its source, not its execution), checked, and
     compiled on the first call, once for all sizes.
@@ -304,6 +315,8 @@ def kernel(
         schedule: how it runs while nobody has taken a step on its `schedule()`: "auto", with vectors and threads where its
             loops are proved to allow them (`default_schedule()` shows the steps; results are the same, bit for bit); "none"
             or None, loop by loop as it is written.
+        reassociate: let the schedule add sums of floats in another order: they become vectors. Results then depend on the
+            target, not on the number of threads.
 
     Raises:
         KernelError: Python that kernels do not have, or an access that is out of bounds, at its line.
@@ -322,12 +335,13 @@ def kernel(
     if schedule not in ("auto", "none", None):
         raise ValueError(f'schedule must be "auto" or "none" (as it is written), got {schedule!r}')
     if function is None:
-        return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule)
+        return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule, reassociate=reassociate)
     from .generic import GenericKernel, variables_of
 
     if variables := variables_of(function):
-        return GenericKernel(function, variables, check_bounds=check_bounds, schedule=schedule or "none")
-    return Kernel(function, check_bounds, schedule or "none")
+        options = {"check_bounds": check_bounds, "schedule": schedule or "none", "reassociate": reassociate}
+        return GenericKernel(function, variables, **options)
+    return Kernel(function, check_bounds, schedule or "none", reassociate)
 
 
 __all__: Sequence[str] = ["Kernel", "kernel"]

@@ -27,7 +27,7 @@ class _Unknown(Exception):
     """A name means something whose part in the kernel is not known."""
 
 
-def facts_of(function: Callable[..., Any], check_bounds: bool = False) -> str | None:
+def facts_of(function: Callable[..., Any], check_bounds: bool = False, reassociate: bool = False) -> str | None:
     """A text that is equal only for functions that are the same kernel; None if no text can say it.
 
     It has the source, the types of the parameters, and for each name and attribute in the body that is not the function's own
@@ -45,7 +45,7 @@ def facts_of(function: Callable[..., Any], check_bounds: bool = False) -> str | 
     'def scale... FACTOR = float 0x1.0000000000000p+1'
     """
     try:
-        return "\n".join(_facts(function, check_bounds, 0))
+        return "\n".join(["reassociate" if reassociate else "in order", *_facts(function, check_bounds, 0)])
     except (_Unknown, RecursionError):
         return None
 

@@ -90,10 +90,18 @@ class _Scheduler:
 
     def may_widen(self, loop: ForOp) -> bool:
         """Whether a loop is of a kind that keeps its meaning on vectors if its iterations prove independent."""
-        if loop.index.name_hint in self.refused or (loop.results and not _is_order_free(loop)):
+        if loop.index.name_hint in self.refused or (loop.results and not self.is_order_free(loop)):
             return False
         known = loop.trip_count()
         return loop.kind.data in ("seq", "parallel", "reduce") and (known is None or known >= 4) and obstacle(loop) is None
+
+    def is_order_free(self, loop: ForOp) -> bool:
+        """Whether a reduction returns the same bits in any order, as sums of integers and extremes do, or may return others."""
+        monoid = loop.monoid
+        if monoid is None:
+            return False
+        exact = monoid.data in ("min", "max") or not any(is_float(result.type) for result in loop.results)
+        return exact or self.kernel.may_reassociate
 
     def block(self, block: Block, is_row: bool) -> None:
         """Schedule the nests in a block in order; `is_row`: iterations of an enclosing loop access different elements."""
@@ -239,14 +247,6 @@ class _Scheduler:
             return None
         is_long = known is None or known * widest(along) >= 2 * _PART_BITS
         return [name_of(loop) for loop in band] if is_long and are_apart(along) else None
-
-
-def _is_order_free(loop: ForOp) -> bool:
-    """Whether a reduction returns the same bits in any order: sums of integers, extremes."""
-    monoid = loop.monoid
-    if monoid is None:
-        return False
-    return monoid.data in ("min", "max") or not any(is_float(result.type) for result in loop.results)
 
 
 def _goes_with(kernel: KernelOp, outer: ForOp, inner: ForOp) -> bool:
