@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import lamina as lm
@@ -82,5 +83,5 @@ def test_rows_of_lengths_from_memory() -> None:
     start = np.concatenate([[0], np.cumsum(lengths)])
     v, column, x, y = rng.standard_normal(start[-1]), rng.integers(0, 40, start[-1]), rng.standard_normal(40), np.zeros(50)
     lm.kernel(rows, reassociate=True)(start, v, column, x, y)
-    expected = [np.dot(v[a:b], x[column[a:b]]) for a, b in zip(start, start[1:], strict=False)]
+    expected = [np.dot(v[a:b], x[column[a:b]]) for a, b in itertools.pairwise(start)]
     np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)
