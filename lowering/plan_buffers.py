@@ -16,8 +16,10 @@ Results that may be written over donated arguments (`donation.py`) are such pair
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Any
 
@@ -61,8 +63,10 @@ _VIEWS = (
 )
 
 
-MANY = 256
-"""Number of buffers from which there are many: the time of placing them grows with its square."""
+MANY, TOO_MANY = 256, 1 << 14
+"""Numbers of buffers up to which both orders are always tried, and up to which large first is: its time grows with their
+square, 0.5 s of processor time for 8,000.
+"""
 
 
 @dataclass(frozen=True)
@@ -90,19 +94,77 @@ def aligned(size: int) -> int:
 def plan_offsets(lifetimes: Sequence[Lifetime]) -> Plan:
     """Place buffers one after the other into the tightest gap between those with overlapping lifetimes.
 
-    Two orders are tried, large first and early first, and the smaller arena is kept; the result depends on the input alone. For
-    many buffers the second order is only tried where the first one wastes more than a sixteenth.
+    Two orders are tried, early first and large first, and the smaller arena is kept; the result depends on the input alone. For
+    many buffers the second order is only tried where the first one wastes more than a 64th, and there are not too many.
     """
-    by_size = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
-    by_time = sorted(range(len(lifetimes)), key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k))
     peak = _most_in_use(lifetimes)
-    offsets, arena = _place(lifetimes, by_size)
-    if arena > (peak if len(lifetimes) <= MANY else peak + peak // 16):
-        offsets, arena = min((offsets, arena), _place(lifetimes, by_time), key=lambda placed: placed[1])
+    early = _place_early_first(lifetimes)
+    many = len(lifetimes) > MANY
+    if early[1] <= (peak + peak // 64 if many else peak) or len(lifetimes) > TOO_MANY:
+        return Plan(tuple(early[0]), early[1], peak)
+    offsets, arena = min(_place_large_first(lifetimes), early, key=lambda placed: placed[1])
     return Plan(tuple(offsets), arena, peak)
 
 
-def _place(lifetimes: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
+class _FreeMemory:
+    """The gaps below the end of what is in use, by size, where a gap that is freed joins those beside it."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self._by_size: list[tuple[int, int]] = []  # (size, start), sorted
+        self._ends: dict[int, int] = {}  # the end of a gap by its start
+        self._starts: dict[int, int] = {}
+
+    def take(self, size: int) -> int:
+        """The start of the tightest gap, the first one of equals, or the end."""
+        at = bisect_left(self._by_size, (size, 0))
+        if at == len(self._by_size):
+            start, self.end = self.end, self.end + size
+            return start
+        start = self._by_size[at][1]
+        end = self._remove(start)
+        if start + size < end:
+            self._add(start + size, end)
+        return start
+
+    def free(self, start: int, end: int) -> None:
+        if (before := self._starts.get(start)) is not None:
+            self._remove(before)
+            start = before
+        if end in self._ends:
+            end = self._remove(end)
+        if end == self.end:
+            self.end = start
+        else:
+            self._add(start, end)
+
+    def _add(self, start: int, end: int) -> None:
+        insort(self._by_size, (end - start, start))
+        self._ends[start], self._starts[end] = end, start
+
+    def _remove(self, start: int) -> int:
+        end = self._ends.pop(start)
+        del self._starts[end], self._by_size[bisect_left(self._by_size, (end - start, start))]
+        return end
+
+
+def _place_early_first(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
+    """In n log n steps: what overlaps a buffer and stands before it in this order is what is in use at its first op."""
+    offsets, arena, free = [0] * len(lifetimes), 0, _FreeMemory()
+    in_use: list[tuple[int, int, int]] = []  # a heap of (last op, start, end)
+    for k in sorted(range(len(lifetimes)), key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k)):
+        size, first, last = aligned(lifetimes[k].size_bytes), *_span(lifetimes[k])
+        while in_use and in_use[0][0] < first:  # two buffers used by one op must not share memory
+            free.free(*heappop(in_use)[1:])
+        if size:
+            offsets[k] = start = free.take(size)
+            arena = max(arena, start + size)
+            heappush(in_use, (last, start, start + size))
+    return offsets, arena
+
+
+def _place_large_first(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
+    order = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
     offsets, arena, n = [0] * len(lifetimes), 0, 0
     placed = np.empty((4, len(lifetimes)), np.int64)
     """The first `n` buffers as columns, by offset: first and last op, start and end."""

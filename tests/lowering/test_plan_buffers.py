@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lamina.dialects.program import FuncOp
 from lamina.errors import CompileError
-from lamina.lowering.plan_buffers import ALIGNMENT, Lifetime, PlanBuffersPass, _place, aligned, plan_offsets
+from lamina.lowering.plan_buffers import (
+    ALIGNMENT,
+    Lifetime,
+    PlanBuffersPass,
+    _place_early_first,
+    _place_large_first,
+    aligned,
+    plan_offsets,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emitting import Compiled, context, parse
@@ -45,8 +53,16 @@ def test_no_two_live_buffers_overlap(lifetimes):
     st.lists(st.sampled_from([Lifetime(64 << a, b, b + 2 * c) for a in (0, 1) for b in (0, 1, 3) for c in (0, 1)]), max_size=40)
 )
 @settings(max_examples=200, deadline=None)
-def test_equal_buffers_go_where_they_would_go_one_by_one(lifetimes):
-    order = sorted(range(len(lifetimes)), key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, lifetimes[k].last, k))
+def test_buffers_go_where_they_would_go_one_by_one(lifetimes):
+    """Both orders beside a search of all that was placed before; what is placed in groups, too."""
+    numbers = range(len(lifetimes))
+    large = sorted(numbers, key=lambda k: (-lifetimes[k].size_bytes, lifetimes[k].first, k))
+    early = sorted(numbers, key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k))
+    assert _place_large_first(lifetimes)[0] == _one_by_one(lifetimes, large)
+    assert _place_early_first(lifetimes)[0] == _one_by_one(lifetimes, early)
+
+
+def _one_by_one(lifetimes, order):
     offsets: dict[int, int] = {}
     for k in order:
         life = lifetimes[k]
@@ -56,7 +72,7 @@ def test_equal_buffers_go_where_they_would_go_one_by_one(lifetimes):
             gaps.append((start - end, end))
             end = max(end, stop)
         offsets[k] = min((gap for gap in gaps if gap[0] >= life.size_bytes), default=(0, end))[1]
-    assert _place(lifetimes, order)[0] == [offsets[k] for k in range(len(lifetimes))]
+    return [offsets[k] for k in range(len(lifetimes))]
 
 
 def test_many_buffers_are_placed_with_little_waste():
@@ -64,6 +80,15 @@ def test_many_buffers_are_placed_with_little_waste():
     lifetimes = [Lifetime(int(random.choice([256, 4096, 65536])), k // 8, 600 - k // 8) for k in range(900)]
     plan = plan_offsets(lifetimes)
     assert plan.peak_bytes <= plan.arena_bytes <= plan.peak_bytes + plan.peak_bytes // 8
+
+
+def test_very_many_buffers_of_a_training_step_are_placed_with_little_waste():
+    """What a forward pass keeps for the backward pass, and what each step of that needs, in steps that grow as n log n."""
+    random, n = np.random.default_rng(7), 40_000
+    sizes = (64 * random.integers(1, 1000, n)).tolist()
+    lifetimes = [Lifetime(size, k, 2 * n - k) if k % 2 else Lifetime(size, n + k, n + k + 2) for k, size in enumerate(sizes)]
+    plan = plan_offsets(lifetimes)
+    assert plan.arena_bytes <= plan.peak_bytes + plan.peak_bytes // 64
 
 
 def test_a_chain_needs_two_places():
