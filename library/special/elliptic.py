@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...api import operation
+from ...api import build, full_like_tracer, lift, operation, with_slopes
 from ..numpy import namespace as lnp
 from .parts import as_float, floats
 
@@ -36,7 +36,8 @@ def agm(a: Any, b: Any, /) -> Any:
 def _first_kind(p: Any) -> Any:
     inside = (p > 0) & (p < math.inf)
     y = 0.5 * math.pi / _means(1.0, lnp.sqrt(lnp.where(inside, p, 1.0)))[0]
-    return lnp.where(inside, y, lnp.where(p == 0, math.inf, lnp.where(p == math.inf, 0.0, math.nan)))
+    end = -0.5 * lnp.log(lnp.where(p == 0, p, 1.0))  # and its slopes, too
+    return lnp.where(inside, y, lnp.where(p == 0, end, lnp.where(p == math.inf, 0.0, math.nan)))
 
 
 @operation
@@ -51,6 +52,10 @@ def ellipk(m: Any, /) -> Any:
     return _first_kind(1.0 - as_float(m))
 
 
+# 1 + p (log(16 / p) - 1) / 4 for a parameter 1 - p near 1: at p = 0 it is 1, and its slopes are infinite
+_end_of_second_kind = with_slopes(lambda p: full_like_tracer(p, 1), lambda y, p: -0.25 * build("log", p))
+
+
 @operation
 def ellipe(m: Any, /) -> Any:
     """The complete elliptic integral of the second kind of the parameter `m`: 1 at 1, NaN beyond."""
@@ -59,4 +64,5 @@ def ellipe(m: Any, /) -> Any:
     p = lnp.where(inside, m, 0.0)
     mean, total = _means(1.0, lnp.sqrt(1.0 - p))
     y = 0.5 * math.pi / mean * (1.0 - total)
-    return lnp.where(inside, y, lnp.where(m == 1, 1.0, lnp.where(m == -math.inf, math.inf, math.nan)))
+    end = _end_of_second_kind(lift(lnp.where(m == 1, 1.0 - m, 1.0)))
+    return lnp.where(inside, y, lnp.where(m == 1, end, lnp.where(m == -math.inf, math.inf, math.nan)))

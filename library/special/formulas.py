@@ -7,8 +7,7 @@ from typing import Any
 
 from ...api import build, lift, operation
 from ..numpy import namespace as lnp
-from .gamma_products import gamma_size
-from .gammas import digamma, gammasgn
+from .gammas import digamma
 from .integrals import dawsn
 from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, floats, polynomial
 
@@ -48,15 +47,6 @@ def softplus(x: Any, /) -> Any:
 def log_expit(x: Any, /) -> Any:
     """`log(1 / (1 + exp(-x)))`."""
     return -lnp.logaddexp(-as_float(x), 0.0)
-
-
-@operation
-def rgamma(x: Any, /) -> Any:
-    """`1 / gamma(x)`, 0 at 0 and at negative whole numbers."""
-    x = as_float(x)
-    pole = (x <= 0) & (x == lnp.floor(x))
-    safe = lnp.where(pole, 1.0, x)
-    return lnp.where(pole, 0.0, gammasgn(safe) / gamma_size(safe))
 
 
 @operation

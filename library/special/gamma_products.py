@@ -11,9 +11,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...api import Tracer, build, compare, full_like_tracer, jvp, lift, operation, select, with_slopes
 from ..numpy.ufuncs import floor
-from .gammas import LARGE, STIRLING, betaln, digamma, gammaln_near_zeros, gammasgn, is_large, log_gamma_ratio, zeta
+from .gammas import (
+    LARGE,
+    STIRLING,
+    at_beta_poles,
+    betaln,
+    digamma,
+    gammaln_near_zeros,
+    gammasgn,
+    is_large,
+    is_pole,
+    log_gamma_ratio,
+    zeta,
+)
 from .parts import as_float, floats, polynomial
 
 _STIRLING_FROM = 11
@@ -82,6 +96,37 @@ _gamma = with_slopes(lambda x: gammasgn(x) * gamma_size(x), lambda y, x: y * dig
 def gamma(x: Any, /) -> Any:
     """The gamma function: infinite at 0, NaN at negative whole numbers."""
     return _gamma(as_float(x))
+
+
+_rgamma_right = with_slopes(
+    lambda x: gammasgn(x) / gamma_size(x),  # below 0 only near it
+    lambda y, x: -y * digamma(_where(_is("ne", y, 0), x, 1)),
+)
+
+
+_DIGAMMA_THERE = 5.0
+"""About the logarithmic slope of the gamma function where it overflows in float64."""
+
+
+@operation
+def rgamma(x: Any, /) -> Any:
+    """`1 / gamma(x)`, 0 at 0, at negative whole numbers and at both infinities."""
+    x = as_float(x)
+    near, below = _is("lt", build("abs", x), 0.5), _is("le", x, -0.5)
+    right = _rgamma_right(select(near, x + 1.0, _where(build("not", below), x, 1)))
+    right = right * _where(near, x, 1)
+    # size * gamma(size) * sin(pi x) / pi: the size is exact, 1 - x is not
+    size = -_where(_both(below, _is("gt", x, -math.inf)), x, -1)
+    whole = build("rint", size)
+    rest = whole - size
+    # where gamma overflows the result is still 0 at whole numbers; its slopes there are infinite
+    huge = _both(_is("eq", rest, 0), _is("ge", size, _OVERFLOWS[x.dtype.itemsize] - 1))
+    bound = float(np.finfo(x.dtype).max) * build("exp", -_DIGAMMA_THERE * _where(huge, rest, 0))
+    height = select(huge, bound, _gamma(_where(build("not", huge), size, 1)))
+    odd = compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole)
+    sine = build("sin", rest * math.pi)
+    left = select(odd, -sine, sine) * height * (size * (1 / math.pi))
+    return select(below, left, right)
 
 
 @operation
@@ -170,6 +215,8 @@ def _put_right(x: Tracer, lost: Tracer) -> Tracer:
 
 
 def _beta_value(a: Tracer, b: Tracer) -> Tracer:
+    first = _at_zeros(a, b)
+    a, b, turned = at_beta_poles(a, b)
     ordered = compare("ge", a, b)
     high, low = select(ordered, a, b), select(ordered, b, a)
     positive = _is("gt", low, 0)
@@ -181,8 +228,17 @@ def _beta_value(a: Tracer, b: Tracer) -> Tracer:
     direct = gamma_size(x) / gamma_size(z) * gamma_size(y) / _put_right(z, _where(few, lost, 0))
     logarithm = build("exp", betaln(a, b))
     sign = gammasgn(a) * gammasgn(b) * gammasgn(total)
-    y = sign * select(large, products, select(few, direct, logarithm))
-    return select(_both(positive, _is("eq", high, math.inf)), full_like_tracer(y, 0), y)
+    sign = select(_is("eq", high, math.inf), gammasgn(low), sign)
+    y = turned * sign * select(large, products, select(few, direct, logarithm))
+    y = select(is_pole(total), full_like_tracer(y, 0), y)
+    return select(build("or", is_pole(a), is_pole(b)), first, y)
+
+
+def _at_zeros(a: Tracer, b: Tracer) -> Tracer:
+    """The beta function is infinite as `1 / a + 1 / b` beside 0, and elsewhere as if poles were approached from one side."""
+    parts = [select(_is("eq", x, 0), 1.0 / x, full_like_tracer(x, 0)) for x in (a, b)]
+    total = parts[0] + parts[1]
+    return select(_is("eq", total, 0), full_like_tracer(a, math.inf), total)
 
 
 def _times_slope(logarithm: Callable[..., Any], k: int) -> Callable[..., Tracer]:
@@ -197,7 +253,22 @@ def _times_slope(logarithm: Callable[..., Any], k: int) -> Callable[..., Tracer]
     return slope
 
 
-_beta = with_slopes(_beta_value, _times_slope(betaln, 0), _times_slope(betaln, 1))
+def _beta_slope(k: int) -> Callable[..., Tracer]:
+    times = _times_slope(betaln, k)
+
+    def slope(y: Tracer, *operands: Tracer) -> Tracer:
+        mine, other = operands[k], operands[1 - k]
+        zero, beside = _is("eq", mine, 0), _is("eq", other, 0)
+        at_zero = build("or", zero, beside)
+        regular = times(*(_where(build("not", at_zero), v, 1) for v in (y, *operands)))
+        # the slope of 1 / mine, or that of the next term, digamma(1) - digamma(mine), where 1 / other does not depend on it
+        limit = -lift(jvp(digamma, (_where(beside, mine, 1),), (full_like_tracer(mine, 1),))[1])
+        return select(zero, full_like_tracer(y, -math.inf), select(beside, limit, regular))
+
+    return slope
+
+
+_beta = with_slopes(_beta_value, _beta_slope(0), _beta_slope(1))
 
 
 @operation

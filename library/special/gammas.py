@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,26 +99,38 @@ _gammaln = with_slopes(_gammaln_everywhere, lambda y, x: digamma(x))
 
 @operation
 def digamma(x: Any, /) -> Any:
-    """The derivative of `gammaln`; NaN at 0 and negative whole numbers."""
+    """The derivative of `gammaln`; infinite at 0, by the sign of that, and NaN at negative whole numbers."""
     return _digamma(as_float(x))
 
 
+# a slope by the quotient rule would divide by a tangent that is infinite at a half
+_cotangent = with_slopes(lambda x: 1.0 / tan(x), lambda y, x: -1.0 - y * y)
+
+
+def with_products(function: Callable[[Tracer], Tracer]) -> Callable[[Tracer], Tracer]:
+    """A function whose derivatives of all orders are products of its slopes: an infinite tangent or cotangent meets one slope,
+    not the terms of a formula, whose sum it would make NaN.
+    """
+
+    def slope(x: Tracer) -> Tracer:
+        return lift(jvp(function, (x,), (full_like_tracer(x, 1),))[1])
+
+    return with_slopes(function, lambda y, x: with_products(slope)(x))
+
+
 def _digamma_everywhere(x: Tracer) -> Tracer:
-    below, z, rest = _reflected(x)
+    near = compare("lt", build("abs", x), full_like_tracer(x, 0.5))
+    below = compare("le", x, full_like_tracer(x, -0.5))
+    y = _digamma_of_positive(select(near, x + 1.0, select(below, 1.0 - x, x)))
+    rest = select(below, x - build("rint", x), full_like_tracer(x, 0.25))
     pole = compare("eq", rest, full_like_tracer(x, 0))
-    y = _digamma_of_positive(z)
-    y = select(below, y - math.pi / tan(select(pole, full_like_tracer(x, 0.25), rest) * math.pi), y)
-    return select(pole, full_like_tracer(x, math.nan), y)
+    y = select(near, y - 1.0 / select(near, x, full_like_tracer(x, 1)), y)
+    y = select(below, y - math.pi * _cotangent(rest * math.pi), y)
+    # the value has no limit there, but the first slope has
+    return y + select(pole, full_like_tracer(x, math.nan), full_like_tracer(x, 0))
 
 
-def _digamma_slope(y: Tracer, x: Tracer) -> Tracer:
-    _, _, rest = _reflected(x)
-    slope = lift(jvp(_digamma_everywhere, (x,), (full_like_tracer(x, 1),))[1])
-    return select(compare("eq", rest, full_like_tracer(x, 0)), full_like_tracer(x, math.inf), slope)
-
-
-_digamma = with_slopes(_digamma_everywhere, _digamma_slope)
-
+_digamma = with_products(_digamma_everywhere)
 
 LARGE = 8
 
@@ -135,10 +148,29 @@ def _log_gamma_step(x: Tracer, step: Tracer) -> Tracer:
     return step * (build("log", x) - 1.0) + (y - 0.5) * build("log1p", step / x) + (tails[0] - tails[1])
 
 
+def is_pole(x: Tracer) -> Tracer:
+    """Where the gamma function has a pole."""
+    finite = compare("gt", x, full_like_tracer(x, -math.inf))
+    return build("and", build("and", finite, compare("le", x, full_like_tracer(x, 0))), compare("eq", x, floor(x)))
+
+
+def at_beta_poles(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer, Tracer]:
+    """Arguments where the beta function has the same value but for a sign, and that. A quotient of two poles is the limit
+    beside a negative whole number: `beta(a, n) = (-1)**n beta(1 - a - n, n)`.
+    """
+    swaps = compare("lt", b, a)
+    a, b = select(swaps, b, a), select(swaps, a, b)
+    finite = build("and", is_pole(a), build("and", is_pole(a + b), compare("eq", b, floor(b))))
+    finite = build("and", finite, compare("ge", b, full_like_tracer(b, 1)))
+    odd = compare("ne", floor(b * 0.5) + floor(b * 0.5), b)
+    one = full_like_tracer(a, 1)
+    return select(finite, 1.0 - b - a, a), b, select(build("and", finite, odd), -one, one)
+
+
 @operation
 def betaln(a: Any, b: Any, /) -> Any:
     """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
-    a, b = floats(a, b)
+    a, b, _ = at_beta_poles(*floats(a, b))
     ordered = compare("ge", a, b)
     high, low = select(ordered, a, b), select(ordered, b, a)
     large = build("and", is_large(high), compare("gt", low, full_like_tracer(low, 0)))
@@ -146,8 +178,11 @@ def betaln(a: Any, b: Any, /) -> Any:
     other = gammaln(select(large, full_like_tracer(high, 1), high)) - gammaln(select(large, full_like_tracer(a, 1), a + b))
     y = gammaln(low) + select(large, -step, other)
     inf = full_like_tracer(high, math.inf)
-    vanishes = build("and", compare("eq", high, inf), compare("gt", low, full_like_tracer(low, 0)))
-    return select(vanishes, -inf, y)
+    endless = compare("eq", high, inf)
+    positive = compare("gt", low, full_like_tracer(low, 0))
+    y = select(build("and", endless, compare("gt", low, -inf)), select(positive, -inf, inf), y)
+    undecided = compare("ne", y, y)  # elsewhere the slopes of y are infinite, as they should be
+    return select(build("and", undecided, build("or", is_pole(a), is_pole(b))), inf, y)
 
 
 @operation
@@ -204,7 +239,9 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
     By the formula of Euler and Maclaurin: nine terms, an integral, twelve corrections. Infinite at x = 1, NaN elsewhere.
     """
     x, q = floats(x, q)
+    endless = compare("eq", x, full_like_tracer(x, math.inf))
     inside = build("and", compare("gt", x, full_like_tracer(x, 1)), compare("gt", q, full_like_tracer(q, 0)))
+    inside = build("and", inside, build("not", endless))
     s, a = select(inside, x, full_like_tracer(x, 2)), select(inside, q, full_like_tracer(q, 1))
     total = power(a, -s)
     for k in range(1, _ZETA_SUM):
@@ -217,9 +254,10 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
     for k, c in enumerate(_EULER_MACLAURIN):
         total = total + factor * c
         factor = factor * (s + (2.0 * k + 1)) * (s + (2.0 * k + 2)) * back
-    total = select(compare("eq", s, full_like_tracer(s, math.inf)), power(a, -s), total)
     pole = compare("eq", x, full_like_tracer(x, 1))
-    return select(inside, total, select(pole, full_like_tracer(x, math.inf), full_like_tracer(x, math.nan)))
+    beside = 1.0 / (select(pole, x, full_like_tracer(x, 2)) - 1.0)
+    far = power(q, -select(endless, x, full_like_tracer(x, 1)))
+    return select(inside, total, select(pole, beside, select(endless, far, full_like_tracer(x, math.nan))))
 
 
 def bernoulli(n: int) -> Any:

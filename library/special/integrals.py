@@ -234,7 +234,16 @@ def _sine_ratio(y: Tracer, x: Tracer) -> Tracer:
 
 
 _si = with_slopes(lambda x: _sici(x)[0], _sine_ratio)
-_ci = with_slopes(lambda x: _sici(x)[1], lambda y, x: build("cos", x) / x)
+# by the quotient rule the second slope at 0 is a difference of infinite terms
+_cosine_ratio = with_slopes(lambda x: build("cos", x) / x, lambda y, x: -_sine_ratio(y, x) - y / x)
+
+
+def _ci_slope(y: Tracer, x: Tracer) -> Tracer:
+    infinite = compare("eq", build("abs", x), _constant(x, math.inf))
+    return select(infinite, _constant(x, 0), _cosine_ratio(select(infinite, _constant(x, 1), x)))
+
+
+_ci = with_slopes(lambda x: _sici(x)[1], _ci_slope)
 
 
 @operation
@@ -360,10 +369,19 @@ def _spence(at: Tracer) -> Tracer:
 
 def _spence_slope(y: Tracer, x: Tracer) -> Tracer:
     u = x - 1.0
-    near = _below(build("abs", u), NEAR_LOG)
-    away = select(near, _constant(x, 2), x)
-    return -select(near, polynomial(select(near, u, _constant(x, 0)), LOG_RATIO), build("log", away) / (away - 1.0))
+    near, infinite = _below(build("abs", u), NEAR_LOG), compare("eq", x, _constant(x, math.inf))
+    away = _log_ratio(select(build("or", near, infinite), _constant(x, 2), x))
+    away = select(infinite, _constant(x, 0), away)
+    return -select(near, polynomial(select(near, u, _constant(x, 0)), LOG_RATIO), away)
 
+
+def _log_ratio_slope(y: Tracer, x: Tracer) -> Tracer:
+    product = x * select(compare("eq", x, _constant(x, 0)), _constant(x, 0), y)
+    return (1.0 - product) / (x * (x - 1.0))
+
+
+# by the quotient rule the slope at 0 is a difference of infinite terms
+_log_ratio = with_slopes(lambda x: build("log", x) / (x - 1.0), _log_ratio_slope)
 
 _spence_with_slope = with_slopes(_spence, _spence_slope)
 

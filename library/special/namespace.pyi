@@ -34,13 +34,13 @@ from .formulas import inv_boxcox as inv_boxcox
 from .formulas import inv_boxcox1p as inv_boxcox1p
 from .formulas import log_expit as log_expit
 from .formulas import pseudo_huber as pseudo_huber
-from .formulas import rgamma as rgamma
 from .formulas import softplus as softplus
 from .gamma_products import beta as beta
 from .gamma_products import factorial as factorial
 from .gamma_products import gamma as gamma
 from .gamma_products import poch as poch
 from .gamma_products import polygamma as polygamma
+from .gamma_products import rgamma as rgamma
 from .gammas import bernoulli as bernoulli
 from .gammas import betaln as betaln
 from .gammas import digamma as digamma
@@ -94,7 +94,7 @@ def log1p(x: Any, /) -> Any:
     """`np.log1p`, on arrays and traced arrays."""
 
 def psi(x: Any, /) -> Any:
-    """The derivative of `gammaln`; NaN at 0 and negative whole numbers."""
+    """The derivative of `gammaln`; infinite at 0, by the sign of that, and NaN at negative whole numbers."""
 
 def sinc(x: Any, /) -> Any:
     """`np.sinc`: sin(pi * x) / (pi * x), 1 at 0, where all derivatives are right, too."""

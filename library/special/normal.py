@@ -108,7 +108,7 @@ def _logit(p: Tracer) -> Tracer:
     return select(near, build("log1p", t) - build("log1p", -t), build("log", q / (1.0 - q)))
 
 
-_logit_with_slope = with_slopes(_logit, lambda y, p: 1.0 / p / (1.0 - p))
+_logit_with_slope = with_slopes(_logit, lambda y, p: 1.0 / p + 1.0 / (1.0 - p))
 
 
 @operation

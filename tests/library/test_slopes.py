@@ -211,3 +211,56 @@ def test_gammas_of_large_numbers() -> None:
     np.testing.assert_allclose(special.poch(a, 1.0), a, rtol=error)
     np.testing.assert_allclose(special.poch(a, -1.0), 1 / (a - 1), rtol=error)
     np.testing.assert_allclose(special.comb(a, 3.0), a * (a - 1) * (a - 2) / 6, rtol=4 * error)
+
+
+POLES: list[tuple[str, Callable[[Any], Any], float, list[float]]] = [
+    ("digamma", special.digamma, 0.0, [-INF, INF, -INF, INF]),
+    ("digamma below", special.digamma, -0.0, [INF, INF, INF, INF]),
+    ("digamma at -2", special.digamma, -2.0, [math.nan, INF, -INF, INF]),
+    ("digamma at infinity", special.digamma, INF, [INF, 0, 0, 0]),
+    (
+        "digamma at a half",
+        special.digamma,
+        -0.5,
+        [0.03648997397857652, 8.934802200544679, -0.8287966442343199, 193.40909103400242],
+    ),
+    ("gammaln", special.gammaln, 0.0, [INF, -INF, INF, -INF]),
+    ("gamma", special.gamma, 0.0, [INF, -INF, INF]),
+    ("gamma at infinity", special.gamma, INF, [INF, INF]),
+    ("rgamma", special.rgamma, 0.0, [0, 1, 1.1544313298030657, -3.935268429121522]),
+    ("rgamma at -3", special.rgamma, -3.0, [0, -6, 15.073412021181614, 25.707844458230333]),
+    ("rgamma at infinity", special.rgamma, INF, [0, 0, 0]),
+    ("spence", special.spence, 0.0, [math.pi**2 / 6, -INF, INF]),
+    ("spence at infinity", special.spence, INF, [-INF, 0, 0]),
+    ("zeta", special.zeta, 1.0, [INF, -INF, INF]),
+    ("ellipk", special.ellipk, 1.0, [INF, INF, INF]),
+    ("ellipe", special.ellipe, 1.0, [1, -INF, -INF]),
+    ("logit", special.logit, 0.0, [-INF, INF, -INF]),
+    ("cosine integral", lambda x: special.sici(x)[1], 0.0, [-INF, INF, -INF]),
+    ("cosine integral at infinity", lambda x: special.sici(x)[1], INF, [0, 0, 0]),
+    ("beta by one", lambda x: special.beta(x, 1.0), 0.0, [INF, -INF]),
+    ("beta at -2, 1", lambda x: special.beta(x, 1.0), -2.0, [-1 / 2, -1 / 4]),
+]
+"""Functions at their poles and ends: values and derivatives of order 1, 2 ..."""
+
+
+@pytest.mark.parametrize("name,function,point,want", POLES, ids=[row[0] for row in POLES])
+def test_slopes_at_poles(name: str, function: Callable[[Any], Any], point: float, want: list[float]) -> None:
+    for order, value in enumerate(want):
+        for got in slopes(function, np.array([point]), order, compiled=False):
+            np.testing.assert_allclose(got, [value], rtol=1e-13, atol=1e-14)
+
+
+def test_beta_at_zero() -> None:
+    zero, one = np.array(0.0), np.array(1.0)
+    np.testing.assert_allclose(lm.grad(special.beta, (0, 1))(zero, one), [-INF, -(math.pi**2) / 6], rtol=1e-13)
+    np.testing.assert_array_equal(lm.grad(special.beta, (0, 1))(zero, zero), [-INF, -INF])
+
+
+def test_beta_of_whole_numbers() -> None:
+    a, b = (x.ravel().astype(float) for x in np.meshgrid(np.arange(-6, 7), np.arange(-6, 7)))
+    scipy = pytest.importorskip("scipy.special")
+    for ours, theirs in ((special.beta(a, b), scipy.beta(a, b)), (special.betaln(a, b), scipy.betaln(a, b))):
+        finite = np.isfinite(theirs)
+        np.testing.assert_allclose(ours[finite], theirs[finite], rtol=1e-13, atol=1e-14)
+        assert np.isinf(ours[~finite]).all()
