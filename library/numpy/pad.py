@@ -11,6 +11,8 @@ import numpy as np
 from ...api import (
     FLOAT64,
     ShapeError,
+    Size,
+    SizeError,
     Tracer,
     arrays,
     broadcast_tracer,
@@ -28,7 +30,7 @@ from ...api import (
 )
 from .index import take
 from .shape import expand_dims
-from .ufuncs import floor, rint
+from .ufuncs import floor, remainder, rint
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def _padded(
     widths = _pairs(pad_width, x.ndim, "pad widths")
     if mode == "empty":
         mode, constant_values = "constant", 0
-    if mode == "constant" and lift(constant_values).size == 1:
+    if mode == "constant" and lift(constant_values).size == 1 and widths.dtype != object:
         return _padded_by_constant(x, widths, reshape_tracer(lift_into(constant_values, array, x.dtype), ()))
     if mode not in _MODES:
         raise ShapeError(f"pad mode must be one of empty, {', '.join(_MODES)}, got {mode!r}")
@@ -107,28 +109,31 @@ def _padded(
         reflect_type == "odd",
     )
     for dim, (low, high) in enumerate(widths.tolist()):
-        if not low and not high:
+        if _is_zero(low) and _is_zero(high):
             continue
-        if not x.shape[dim] and mode != "constant":
+        if _is_zero(x.shape[dim]) and mode != "constant":
             raise ShapeError(f"pad mode {mode!r} needs an element along dim {dim} of {list(x.shape)}")
         x = _MODES[mode](x, dim, (low, high), mode, options)
     return x
 
 
 def _pairs(given: Any, ndim: int, what: str) -> np.ndarray[Any, Any]:
-    """Two integers a dim."""
+    """Two integers a dim, or sizes that only a call knows."""
     if isinstance(given, Mapping):
-        pairs = np.zeros((ndim, 2), int)
-        for dim, pair in given.items():
-            pairs[normalize_axis(dim, ndim)] = _pairs(pair, 1, what)[0]
-        return pairs
+        found = {normalize_axis(dim, ndim): _pairs(pair, 1, what)[0].tolist() for dim, pair in given.items()}
+        return np.array([found.get(dim, [0, 0]) for dim in range(ndim)]).reshape(ndim, 2)
     found = np.asarray(given)
-    if not is_integer_dtype(found.dtype) or (found < 0).any():
+    numbers = [w for w in found.ravel().tolist() if not isinstance(w, Size)]
+    if not is_integer_dtype(np.asarray(numbers, None if numbers else int).dtype) or min(numbers, default=0) < 0:
         raise ShapeError(f"{what} must be integers that are not negative, got {given!r:.40}")
     try:
         return np.broadcast_to(found, (ndim, 2))
     except ValueError:
         raise ShapeError(f"{what} {given!r:.40} do not fit {ndim} dims") from None
+
+
+def _is_zero(size: Any) -> bool:
+    return not isinstance(size, Size) and size == 0
 
 
 def _resized(x: Tracer, dim: int, n: int) -> tuple[int, ...]:
@@ -168,12 +173,34 @@ def _constant(x: Tracer, dim: int, width: tuple[int, int], mode: str, options: _
 def _by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any, options: _Options) -> Tracer:
     """Others of the array: NumPy says which."""
     n = x.shape[dim]
-    if options.is_odd and mode in ("reflect", "symmetric") and n > 1:
+    is_odd = options.is_odd and mode in ("reflect", "symmetric")
+    if any(isinstance(size, Size) for size in (n, *width)):
+        if is_odd:
+            raise SizeError(
+                f"pad reflect_type='odd' repeats reflections until the widths are reached, so it needs sizes that are known "
+                f"while tracing, got {n} elements and widths ({width[0]}, {width[1]}): leave that dim out of dynamic=, "
+                f"or use reflect_type='even'"
+            )
+        return lift(take(x, _places(n, width, mode), dim))
+    if is_odd and n > 1:
         return _odd(x, dim, width, int(mode == "reflect"))
     # one copy of the interior, and gathers of the margins
     places = np.pad(np.arange(n), width, mode)
     before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))
     return concat_tracers([before, x, after], dim)
+
+
+def _places(n: Any, width: tuple[Any, Any], mode: str) -> Any:
+    """What NumPy computes of `arange(n)`, of sizes that only a call knows."""
+    places = arrays.arange(n + width[0] + width[1]) - width[0]
+    if mode == "edge":
+        return arrays.clip(places, 0, n - 1)
+    if mode == "wrap":
+        return remainder(places, n)
+    skipped = int(mode == "reflect")  # an end is not repeated
+    period = arrays.maximum(n + n - 2 * skipped, 1)
+    places = remainder(places, period)
+    return arrays.minimum(places, period - (1 - skipped) - places)
 
 
 def _odd(x: Tracer, dim: int, width: tuple[int, int], skipped: int) -> Tracer:
@@ -223,7 +250,8 @@ def _linear_ramp(x: Tracer, dim: int, width: tuple[int, int], mode: str, options
 def _ramp(edge: Tracer, end: Tracer, count: int, dim: int) -> Tracer:
     """Numbers from `end` on towards an edge, which they do not reach."""
     shape = _resized(edge, dim, count)
-    fraction = (np.arange(count) / max(count, 1)).reshape([-1 if k == dim else 1 for k in range(edge.ndim)])
+    fraction = arrays.arange(count) / count if isinstance(count, Size) else np.arange(count) / max(count, 1)
+    fraction = fraction.reshape([-1 if k == dim else 1 for k in range(edge.ndim)])
     wide = edge if edge.dtype.kind == "f" else lift_as(edge, FLOAT64)
     end = lift_as(end, wide.dtype)
     y = broadcast_tracer(end + (wide - end) * lift_as(fraction, wide.dtype), shape)
