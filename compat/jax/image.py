@@ -68,7 +68,7 @@ def scale_and_translate(
     x = x if lnp.issubdtype(x.dtype, lnp.inexact) else x.astype(float)
     dims = [d % x.ndim if -x.ndim <= d < x.ndim else -1 for d in spatial_dims]
     scales, moves = (lnp.asarray(v) for v in (scale, translation))
-    kept = all(n == m for d, (n, m) in enumerate(zip(x.shape, shape, strict=False)) if d not in dims)
+    kept = all(n is m or n == m for d, (n, m) in enumerate(zip(x.shape, shape, strict=False)) if d not in dims)
     if len(shape) != x.ndim or not kept or -1 in dims or scales.shape != (len(dims),) or moves.shape != (len(dims),):
         facts = f"{list(x.shape)} to {list(shape)}, dims {list(spatial_dims)}"
         rule = "scale_and_translate needs a shape of the rank of the image, and a scale and a translation for each spatial dim"
@@ -82,9 +82,9 @@ def scale_and_translate(
 def _weights(name: str, n: int, m: int, scale: Any, move: Any, antialias: bool) -> Any:
     """`[i, k]`: the weight of element `i` for point `k`; of points within the image they sum up to 1."""
     inverse = 1.0 / scale
-    points = (np.arange(m) + 0.5) * inverse - move * inverse - 0.5
+    points = (lnp.arange(m) + 0.5) * inverse - move * inverse - 0.5
     wide = lnp.maximum(inverse, 1.0) if antialias else 1.0
-    weights = KERNELS[name]((points - np.arange(n)[:, None]) / wide, lnp)
+    weights = KERNELS[name]((points - lnp.arange(n)[:, None]) / wide, lnp)
     total = weights.sum(0)
     some = lnp.abs(total) > 1000 * np.finfo(np.float32).eps
     weights = lnp.where(some, weights / lnp.where(some, total, 1.0), 0.0)

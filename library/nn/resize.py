@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError, Tracer, array_function, lift, lift_float, nonnegative, static_shape
+from ...api import ShapeError, Size, SizeError, Tracer, array_function, arrays, lift, lift_float, nonnegative, static_shape
 from ..numpy.index import take
 from .pool import adaptive_ranges, mean_along, product_along
 from .windows import Layout
@@ -48,11 +48,17 @@ KERNELS = {"linear": _triangle, "cubic": _cubic(-0.5), "lanczos3": _lanczos(3), 
 SAME = {"bilinear": "linear", "trilinear": "linear", "triangle": "linear", "bicubic": "cubic", "tricubic": "cubic"}
 
 
-def _sampled(kernel: Callable[..., Any], size: int, points: Array, wide: float) -> Array:
+def _sampled(kernel: Callable[..., Any], size: Any, points: Any, wide: Any, xp: Any) -> Any:
     """`[i, k]`: the weight of element i for point k, by a kernel that is `wide` times as wide; they sum up to 1."""
-    weights = kernel((points - np.arange(size)[:, None]) / wide)
+    weights = kernel((points - xp.arange(size)[:, None]) / wide, xp)
     total = weights.sum(0)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=np.abs(total) > 1000 * np.finfo(np.float32).eps)
+    some = xp.abs(total) > 1000 * np.finfo(np.float32).eps
+    return xp.where(some, weights / xp.where(some, total, 1.0), 0.0)
+
+
+def _namespace(*sizes: Any) -> Any:
+    """NumPy, or our functions where a size is known to a call alone: then the weights are computed when the program runs."""
+    return arrays if any(isinstance(n, Size) for n in sizes) else np
 
 
 def _chosen(methods: Sequence[str], method: str, what: str) -> str:
@@ -90,27 +96,30 @@ def resize(image: Any, shape: Any, method: str = "linear", antialias: bool = Tru
     x = lift(image) if method == "nearest" else lift_float(image)
     _fitting(x, sizes)
     for d, (n, m) in enumerate(zip(x.shape, sizes, strict=True)):
-        if n == m:
+        xp = _namespace(n, m)
+        if n is m or (xp is np and n == m):
             continue
-        points = (np.arange(m) + 0.5) * n / m
+        points = (xp.arange(m) + 0.5) * n / m
         if method == "nearest":
-            x = _at(x, d, np.floor(points))
+            x = _at(x, d, xp.floor(points))
         else:
-            points -= 0.5
-            weights = _sampled(KERNELS[method], n, points, max(1.0, n / m) if antialias and m else 1.0)
-            x = product_along(x, d, np.where((points >= -0.5) & (points <= n - 0.5), weights, 0))
+            points = points - 0.5
+            narrows = antialias and (xp is not np or m > 0)
+            weights = _sampled(KERNELS[method], n, points, xp.maximum(1.0, n / m) if narrows else 1.0, xp)
+            x = product_along(x, d, xp.where((points >= -0.5) & (points <= n - 0.5), weights, 0.0))
     return x
 
 
 def _fitting(x: Tracer, sizes: tuple[int, ...]) -> None:
     if len(sizes) != x.ndim:
         raise ShapeError(f"resize needs a shape of {x.ndim} sizes, for an array of shape {list(x.shape)}, got {list(sizes)}")
-    if any(n == 0 and m > 0 for n, m in zip(x.shape, sizes, strict=True)):
+    if any(_namespace(n, m) is np and n == 0 and m > 0 for n, m in zip(x.shape, sizes, strict=True)):
         raise ShapeError(f"a dim without elements cannot get some: {list(x.shape)} to {list(sizes)}")
 
 
-def _at(x: Tracer, dim: int, points: Array) -> Tracer:
-    return lift(take(x, np.clip(points, 0, x.shape[dim] - 1).astype(np.int64), dim))
+def _at(x: Tracer, dim: int, points: Any) -> Tracer:
+    xp = np if isinstance(points, np.ndarray) else arrays
+    return lift(take(x, xp.clip(points, 0, x.shape[dim] - 1).astype(np.int64), dim))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -159,7 +168,7 @@ def interpolate(
         raise ShapeError(f"align_corners is of the modes {', '.join(_RANKS)}, got {mode!r}")
     given = [x.shape[d] for d in places.spatial]
     sizes, steps = _sizes(places, given, size, scale_factor)
-    if 0 in given:
+    if any(not isinstance(n, Size) and n == 0 for n in given):
         raise ShapeError(f"interpolate needs images with elements, got shape {list(x.shape)}")
     for d, n, m, step in zip(places.spatial, given, sizes, steps, strict=True):
         x = _along(x, d, n, m, step, mode, align_corners)
@@ -176,24 +185,36 @@ def _sizes(places: Layout, given: Sequence[int], size: Any, scale: Any) -> tuple
     factors = list(scale) if isinstance(scale, Sequence) else [scale] * places.rank
     if len(factors) != places.rank or not all(isinstance(f, int | float) and f > 0 and math.isfinite(f) for f in factors):
         raise ShapeError(f"scale_factor must be a positive number or {places.rank} of them, got {scale!r}")
-    sizes = tuple(math.floor(n * f) for n, f in zip(given, factors, strict=True))
-    if min(sizes) < 1:
+    if any(isinstance(n, Size) and f != int(f) for n, f in zip(given, factors, strict=True)):
+        raise SizeError(
+            f"interpolate rounds the product of a size and scale_factor, so it needs known sizes for other factors than "
+            f"integers, got sizes {list(given)} and {scale!r}: give size=, or leave that dim out of dynamic="
+        )
+    sizes = tuple(n * int(f) if isinstance(n, Size) else math.floor(n * f) for n, f in zip(given, factors, strict=True))
+    if min((m for m in sizes if not isinstance(m, Size)), default=1) < 1:
         raise ShapeError(f"images of {list(given)} times {scale!r} have no elements")
     return sizes, [1 / f for f in factors]
 
 
 def _along(x: Tracer, dim: int, n: int, m: int, step: float, mode: str, align_corners: bool) -> Tracer:
+    xp = _namespace(n, m)
     if mode.startswith("nearest"):
-        return _at(x, dim, np.floor((np.arange(m) + (0.5 if mode == "nearest-exact" else 0.0)) * step))
+        return _at(x, dim, xp.floor((xp.arange(m) + (0.5 if mode == "nearest-exact" else 0.0)) * step))
     if mode == "area":
+        if xp is not np:
+            raise SizeError(
+                f"interpolate mode 'area' has a window for each element, so it needs sizes that are known while tracing, got "
+                f"{n} to {m}: take another mode, or leave that dim out of dynamic="
+            )
         return mean_along(x, dim, adaptive_ranges(n, m))
     if align_corners:
-        points = np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
+        gaps = arrays.maximum(m - 1, 1) if isinstance(m, Size) else max(m - 1, 1)
+        points = xp.arange(m) * ((n - 1) / gaps)  # one point is at 0
     else:
-        points = (np.arange(m) + 0.5) * step - 0.5
+        points = (xp.arange(m) + 0.5) * step - 0.5
+    elements = xp.arange(n)[:, None]
     if mode != "bicubic":
-        return product_along(x, dim, _triangle(np.clip(points, 0, n - 1) - np.arange(n)[:, None]))
-    kernel, weights = _cubic(-0.75), np.zeros((n, m))
-    for tap in np.floor(points).astype(int) + np.arange(-1, 3)[:, None]:
-        np.add.at(weights, (np.clip(tap, 0, n - 1), np.arange(m)), kernel(points - tap))
-    return product_along(x, dim, weights)
+        return product_along(x, dim, _triangle(xp.clip(points, 0, n - 1) - elements, xp))
+    kernel, taps = _cubic(-0.75), [xp.floor(points) + k for k in range(-1, 3)]
+    each = [xp.where(elements == xp.clip(tap, 0, n - 1), kernel(points - tap, xp), 0.0) for tap in taps]
+    return product_along(x, dim, sum(each[1:], each[0]))
