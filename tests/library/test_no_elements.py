@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
+from lamina.errors import ShapeError, TracingError
 
 SHAPES = [(0,), (0, 3), (3, 0), (2, 0, 3)]
 
@@ -135,15 +137,19 @@ def _calls() -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
         yield (np.zeros(shape, np.int64),), {}
 
 
+def _compared() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:
+    for name in dir(lnp):
+        theirs = getattr(np, name, None)
+        if name.startswith("_") or not callable(theirs) or isinstance(theirs, type) or name in LEFT_OUT or name in DIFFERENT:
+            continue
+        yield name, getattr(lnp, name), theirs
+
+
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_every_function_of_nothing():
-    names = [n for n in dir(lnp) if not n.startswith("_") and callable(getattr(lnp, n)) and hasattr(np, n)]
     count, wrong = 0, list[str]()
-    for name in names:
-        ours, theirs = getattr(lnp, name), getattr(np, name)
-        if name in LEFT_OUT or name in DIFFERENT or isinstance(theirs, type):
-            continue
+    for name, ours, theirs in _compared():
         for args, options in _calls():
             said = f"{name}({', '.join(f'{x.dtype}{list(x.shape)}' for x in args)}, {options})"
             with warnings.catch_warnings():
@@ -159,3 +165,53 @@ def test_every_function_of_nothing():
                 wrong.append(f"{said}: {type(error).__name__}: {str(error).splitlines()[-1]}")
     assert count > 3000
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("transform", [lm.jit, lm.compile])
+@pytest.mark.parametrize("part", range(8))
+def test_every_compiled_function_of_nothing(transform: Callable[..., Any], part: int) -> None:
+    """The values of the calls above, or a word on what is not known while tracing."""
+    count, wrong = 0, list[str]()
+    for name, ours, theirs in list(_compared())[part::8]:
+        if name == "result_type":
+            continue
+        for args, options in _calls():
+            try:
+                wanted = theirs(*args, **options)
+            except Exception:
+                continue  # what NumPy refuses may have a meaning here
+            try:
+                _same(transform(lambda *xs, f=ours, options=options: f(*xs, **options))(*args), wanted, name)
+                count += 1
+            except (TracingError, ShapeError) as error:
+                if not any(reason in str(error) for reason in ("depends on", "values of", "in place", "out= of")):
+                    wrong.append(f"{name} {[x.shape for x in args]}, {options}: {error}")
+            except Exception as error:
+                wrong.append(f"{name} {[x.shape for x in args]}, {options}: {type(error).__name__}: {error}")
+    assert count > 200
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(4))
+def test_batches_and_derivatives_of_nothing(part: int) -> None:
+    """A batch of no elements has the types of one of two, and a gradient by no elements none."""
+    count = 0
+    for name, function, _ in list(_compared())[part::4]:
+        for shape, options in (((3,), {}), ((3, 3), {}), ((2, 3), {"axis": 0}), ((3,), {"axis": -1})):
+            x = np.linspace(0.1, 0.9, 2 * math.prod(shape)).reshape(2, *shape)
+            batched = lm.vmap(lambda x, f=function, options=options: f(x, **options))
+            try:
+                two = lm.tree.leaves(batched(x))
+            except Exception:
+                continue  # it does not take such arguments
+            for one, nothing in zip(two, lm.tree.leaves(batched(x[:0])), strict=True):
+                assert (nothing.shape, nothing.dtype) == ((0, *one.shape[1:]), one.dtype), name
+            if all(y.dtype.kind in "fc" for y in two):
+                gradient = lm.jit(lm.grad(lambda x, f=batched: sum(lnp.abs(y).sum() for y in lm.tree.leaves(f(x)))))(x[:0])
+                assert gradient.shape == (0, *shape) and gradient.dtype == x.dtype, name
+            count += 1
+    assert count > 100
