@@ -21,3 +21,5 @@ jax, jnp = Lazy("jax"), Lazy("jax.numpy")
 torch = Lazy("torch")
 kernels = Lazy("suite.kernels")  # our kernels, in Python
 loops = Lazy("suite.loops")  # numba's
+plain_loops, loop_forms = Lazy("suite.plain_loops"), Lazy("suite.loop_forms")
+numba = Lazy("numba")

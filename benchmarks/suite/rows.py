@@ -10,6 +10,7 @@ from . import (
     elementwise,
     factors,
     kernel_cases,
+    loop_cases,
     networks,
     products,
     sorts,
@@ -19,7 +20,7 @@ from .case import Row
 
 _GROUPS = (
     *(products, elementwise, transforms, sorts, convolutions, attention, networks, factors, control, dispatch),
-    kernel_cases,
+    *(kernel_cases, loop_cases),
 )
 ROWS: list[Row] = [row for group in _GROUPS for row in group.ROWS]
 
