@@ -196,6 +196,11 @@ NAMES = {element.type: element.name for element in ELEMENTS}
 """Element types as Python spells them."""
 
 
+complex64 = ScalarType("complex64", "complex64")
+complex128 = ScalarType("complex128", "complex128")
+COMPLEX = (complex64, complex128)
+
+
 def spelled() -> str:
     """All of them in messages: `lm.f32, lm.f64 or lm.bool_`."""
     *most, last = [f"lm.{element.name}" for element in ELEMENTS]

@@ -245,6 +245,24 @@ class Arithmetic:
         type = default(meet(x, y))
         return Scalar(self.builder.cmp(predicate, self.scalar(x, type), self.scalar(y, type)))
 
+    def magnitude(self, x: Value) -> Value:
+        """The absolute value."""
+        return known(abs, x) if isinstance(x, Number | Choice) else held(self.builder.abs(self.scalar(x)), kind_of(x))
+
+    def chosen(self, condition: Value, x: Value, y: Value) -> Value:
+        """One of two values, both of which are computed."""
+        if isinstance(condition, Number):
+            return x if condition.value else y
+        kind = meet(x, y)
+        type = default(kind)
+        return held(self.builder.select(self.truth(condition), self.scalar(x, type), self.scalar(y, type)), kind)
+
+    def both(self, x: Value, y: Value) -> Value:
+        """Whether two conditions hold."""
+        if isinstance(x, Number) and isinstance(y, Number):
+            return Number(bool(x.value and y.value))
+        return Scalar(self.builder.binary("and", self.truth(x), self.truth(y)))
+
     def either(self, x: Value, y: Value) -> Value:
         """Whether one of two conditions holds."""
         return Scalar(self.builder.binary("or", self.truth(x), self.truth(y)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
-from . import prelude
+from . import complexes, prelude
 from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
 from .expressions import Expressions
@@ -21,6 +21,7 @@ from .source import MISSING
 from .values import (
     Array,
     Choice,
+    Complex,
     Extreme,
     Index,
     Items,
@@ -55,6 +56,7 @@ _OPERATORS = {
     "positive": "+", "conjugate": "+", "negative": "-", "logical_not": "not", "invert": "~", "reciprocal": "1/",
 }  # fmt: skip
 """Functions of NumPy that are operators."""
+_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate)
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
@@ -117,6 +119,12 @@ class Calls(Expressions):
             return found
         function: Any = self.resolve(node.func)
         is_known = callable(function) and isinstance(function, Hashable)
+        if (
+            is_known
+            and (function is complex or function in _OF_COMPLEX)
+            and (found := self.of_complex(node, function)) is not None
+        ):
+            return found
         if is_known and (row := prelude.ROWS.get(function)) is not None:
             return self.by_prelude(node, function, row)
         if function is math.log and len(node.args) == 2:
@@ -124,10 +132,26 @@ class Calls(Expressions):
         if is_known and (types := prelude.INTRINSICS.get(function)) is not None:
             source, to = (next(e.type for e in ELEMENTS if e.name == name) for name in types)
             return Scalar(self.math(node).builder.bitcast(self.math(node).scalar(self.value(node.args[0]), source), to))
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "conjugate" and not node.args and function is MISSING:
+            return complexes.conjugate(self.math(node), Complex.of(self.number_of(node.func.value)))
         if function in (divmod, np.divmod) and len(node.args) == 2 and not node.keywords:
             x, y, b = self.value(node.args[0]), self.value(node.args[1]), self.math(node)
             return Items((b.binary("//", x, y), b.binary("%", x, y)))
         return None
+
+    def of_complex(self, node: ast.Call, function: Any) -> Any:
+        """A function of complex numbers, None if the operands are real."""
+        args, b = [self.number_of(arg) for arg in node.args], self.math(node)
+        if function is complex and 1 <= len(args) <= 2 and not any(isinstance(arg, Complex) for arg in args):
+            return Complex((*args, Number(0.0))[:2])
+        if len(args) != 1 or not isinstance(args[0], Complex):
+            return None
+        (x,) = args
+        if function in (abs, np.abs):
+            kind = meet(*x.items)
+            found = self.inlined(node, prelude.hypot, [Scalar(b.scalar(part, f64)) for part in x.items])
+            return self.narrowed(node, found, kind)
+        return complexes.conjugate(b, x) if function is np.conjugate else x.items[function is np.imag]
 
     def by_prelude(self, node: ast.Call, function: Callable[..., Any], row: prelude.Row) -> Any:
         """The value of a function that is written in the language of kernels; of numbers that are known, its own."""

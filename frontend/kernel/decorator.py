@@ -48,10 +48,18 @@ class KernelBase(FunctionBase):
             _refuse_tracers(state.function, (*args, *kwargs.values()))
             executable = state.executable()
             results = state.results(executable)
-            executable.run(args, {**state.defaults(args, kwargs), **kwargs, **results})
+            named: Mapping[str, Any] = {**state.defaults(args, kwargs), **kwargs, **results}
+            if state.complex_types:
+                args, named, copies = state.in_parts(args, named)
+                executable.run(args, named)
+                for original, copy in copies:
+                    original[...] = copy
+            else:
+                executable.run(args, named)
             if results:
                 return state.returned(results)
-            state.install(executable)
+            if not state.complex_types:
+                state.install(executable)
             return None
 
         super().__init__(first)
@@ -238,6 +246,37 @@ class _State:
         """The parameters that a call leaves to their defaults."""
         missing = [p for p in self.parameters[len(args) :] if p.name not in kwargs]
         return {p.name: p.default for p in missing if p.default is not p.empty}
+
+    @functools.cached_property
+    def complex_types(self) -> Mapping[str, Any]:
+        """The element types of the parameters that are arrays of complex numbers."""
+        from .annotations import COMPLEX, ArrayType
+        from .parameters import parameters_of
+        from .source import read
+
+        types = parameters_of(self.function, *read(self.function)).types
+        return {n: t.element.dtype for n, t in types.items() if isinstance(t, ArrayType) and t.element in COMPLEX}
+
+    def in_parts(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[tuple[Any, ...], Mapping[str, Any], Any]:
+        """Arguments with arrays of complex numbers as arrays of their parts; copies, and what they are copies of."""
+        copies: list[tuple[np.ndarray, np.ndarray]] = []
+
+        def parts(name: str, value: Any) -> Any:
+            dtype = self.complex_types.get(name)
+            if dtype is None:
+                return value
+            if not isinstance(value, np.ndarray) or value.dtype != dtype:
+                got = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+                raise TypeError(f"kernel '{self.function.__name__}' argument '{name}' must be an array of {dtype}, got {got}")
+            whole = np.ascontiguousarray(value)
+            if whole is not value and value.flags.writeable:
+                copies.append((value, whole))
+            return whole.view(value.real.dtype).reshape(*value.shape, 2)
+
+        positional = [parts(p.name, v) for p, v in zip(self.parameters, args, strict=False)] + list(
+            args[len(self.parameters) :]
+        )
+        return tuple(positional), {name: parts(name, value) for name, value in named.items()}, copies
 
     def results(self, executable: Executable) -> dict[str, np.ndarray]:
         """New arrays for what the kernel returns: parameters after those of the function."""

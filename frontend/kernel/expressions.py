@@ -11,12 +11,12 @@ import numpy as np
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.loop.loops import IfOp
-from ...dialects.loop.memory import LoadOp
 from ...dialects.scalar_ops import is_arithmetic
 from ...dialects.types import i1, is_float
+from . import complexes
 from .scope import discard, words
 from .source import MISSING
-from .values import Array, Items, Mismatch, Number, Scalar, Value, choice, default, held, kind_of, meet
+from .values import Array, Complex, Items, Mismatch, Number, Scalar, Value, choice, default, held, kind_of, meet
 from .views import Views
 
 OPERATORS: dict[type, str] = {
@@ -43,22 +43,35 @@ class Expressions(Views):
 
     is_sure = True
 
-    def value(self, node: ast.expr) -> Value:
-        """A number, index expression or scalar."""
+    def evaluated(self, node: ast.expr) -> Value | Array | Items:
+        """What an expression means."""
         method: Callable[[Any], Value | Array | Items] | None = getattr(self, f"on_{type(node).__name__}", None)
         if method is None:
             self.refuse(node, f"kernels have no {words(node)}{_REMEDY.get(type(node), '')}")
         try:
-            found = method(node)
+            return method(node)
         except Mismatch as mismatch:
             self.refuse(node, str(mismatch))
+
+    def value(self, node: ast.expr) -> Value:
+        """A number, index expression or scalar."""
+        found = self.evaluated(node)
         if isinstance(found, Array):
             self.refuse(node, f"'{found.name}' is an array and no value here: subscript it, one index for each dim")
+        if isinstance(found, Complex):
+            self.refuse(node, f"'{ast.unparse(node)}' is complex, which this does not take: use its .real and .imag")
         if isinstance(found, Items):
             self.refuse(node, f"'{ast.unparse(node)}' is a tuple and no value here: subscript it")
         return found
 
-    def on_Constant(self, node: ast.Constant) -> Value:
+    def number_of(self, node: ast.expr) -> Any:
+        """A real or a complex number."""
+        found = self.thing(node)
+        return found if isinstance(found, Complex) else self.value(node) if isinstance(found, Array | Items) else found
+
+    def on_Constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, complex):
+            return Complex((Number(node.value.real), Number(node.value.imag)))
         if isinstance(node.value, bool | int | float):
             return Number(node.value)
         self.refuse(node, f"kernels have numbers only, got {node.value!r}")
@@ -85,7 +98,9 @@ class Expressions(Views):
         found = self.resolve(node)
         if found is not MISSING:
             return self.constant(node, found)
-        self.value(node.value)
+        number = self.number_of(node.value)
+        if node.attr in ("real", "imag"):
+            return Complex.of(number).items[node.attr == "imag"]
         self.refuse(node, f"unknown attribute '{ast.unparse(node)}'; numbers in kernels have none")
 
     def size(self, node: ast.AST, array: Array) -> Value:
@@ -113,8 +128,7 @@ class Expressions(Views):
             return self.view(node, base)
         if (number := self.constant_element(node, base)) is not None:
             return number
-        map, dims = self.subscripts(node, base)
-        return Scalar(self.insert(LoadOp.build_load(base.buffer, map, dims), node).results[0])
+        return self.loaded(node, base, self.indices(node, base))
 
     def indexed(self, node: ast.Subscript, base: Items) -> Value | Array | Items:
         """An item of a tuple; at an index that is not known, of a constant array that has the items of one from outside."""
@@ -122,8 +136,7 @@ class Expressions(Views):
             outside = self.resolve(node.value)
             if isinstance(outside, list | tuple):
                 array = self.table(node.value, outside)
-                map, dims = self.subscripts(node, array)
-                return Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0])
+                return self.loaded(node, array, self.indices(node, array))
             self.refuse(node, "an item of a tuple is at a number that is known: keep them in a local array to go through them")
         return self.item(node, base)
 
@@ -160,9 +173,11 @@ class Expressions(Views):
             self.refuse(node, f"kernels have no operator {words(node.op)}: write loops")
         return found
 
-    def on_BinOp(self, node: ast.BinOp) -> Value:
+    def on_BinOp(self, node: ast.BinOp) -> Any:
         op = self.operator(node)
-        x, y = self.value(node.left), self.value(node.right)
+        x, y = self.number_of(node.left), self.number_of(node.right)
+        if isinstance(x, Complex) or isinstance(y, Complex):
+            return complexes.binary(self.math(node), op, x, y)
         if op == "**" and self.is_open_power(x, y):
             return self.integer_power(node, x, y)
         return self.math(node).binary(op, x, y)
@@ -175,9 +190,13 @@ class Expressions(Views):
         """By repeated products."""
         raise NotImplementedError
 
-    def on_UnaryOp(self, node: ast.UnaryOp) -> Value:
-        x = self.value(node.operand)
+    def on_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        x = self.number_of(node.operand)
         b = self.math(node)
+        if isinstance(x, Complex):
+            if isinstance(node.op, ast.USub):
+                return complexes.negate(b, x)
+            return x if isinstance(node.op, ast.UAdd) else self.value(node.operand)
         if isinstance(node.op, ast.USub):
             return b.negate(x)
         if isinstance(node.op, ast.UAdd):
@@ -195,6 +214,12 @@ class Expressions(Views):
             return self.on_BoolOp(_pairs(node))
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
             return self.contained(node, isinstance(node.ops[0], ast.In))
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            x, y = self.number_of(node.left), self.number_of(node.comparators[0])
+            if isinstance(x, Complex) or isinstance(y, Complex):
+                same = complexes.equal(self.math(node), x, y)
+                return self.opposite(node, same) if isinstance(node.ops[0], ast.NotEq) else same
+            return self.math(node).compare(_COMPARISONS[type(node.ops[0])], x, y)
         values = [self.value(v) for v in (node.left, *node.comparators)]
         result: Value | None = None
         for op, x, y in zip(node.ops, values, values[1:], strict=False):
@@ -216,9 +241,12 @@ class Expressions(Views):
         for item in items.items:
             one = b.compare("eq", x, item)
             result = one if isinstance(result, Number) and not result.value else b.either(result, one)
-        if is_in:
-            return result
-        return Number(not result.value) if isinstance(result, Number) else Scalar(b.builder.invert(b.truth(result)))
+        return result if is_in else self.opposite(node, result)
+
+    def opposite(self, node: ast.AST, x: Value) -> Value:
+        """Whether a condition does not hold."""
+        b = self.math(node)
+        return Number(not x.value) if isinstance(x, Number) else Scalar(b.builder.invert(b.truth(x)))
 
     def both(self, node: ast.AST, x: Value, y: Value) -> Value:
         """Two conditions that are known without reading memory."""

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import ForOp
-from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...dialects.loop.memory import AllocOp, StoreOp
 from ...dialects.types import DYNAMIC, is_float, memref, numpy_dtype
 from . import annotations
 from .annotations import ScalarType
 from .calls import Calls
-from .values import Array, Index, Items, Mismatch, Number, Scalar, Value, as_map, default, kind_of, meet
+from .values import Array, Complex, Index, Items, Mismatch, Number, Value, as_map, default, kind_of, meet
 from .views import place_of
 
 _MAKERS: dict[Any, tuple[ScalarType, int | None, bool]] = {
@@ -46,6 +47,14 @@ class Memory(Calls):
             self.refuse(node, f"a float goes into '{array.name}', an array of integers: write int(...)")
         self.insert(StoreOp.build_store(self.math(node).scalar(value, array.element), array.buffer, map, dims), node)
 
+    def put(self, node: ast.AST, array: Array, indices: Sequence[Index], value: Any) -> None:
+        """Write an element, real or complex."""
+        if isinstance(value, Complex) and not array.is_complex:
+            self.refuse(node, f"a complex number goes into '{array.name}', an array of real ones: write its .real or .imag")
+        for k, part in enumerate(Complex.of(value).items if array.is_complex else Items((value,)).items):
+            map, dims = self.element(node, array, indices, k)
+            self.store(node, array, map, dims, part)
+
     def local_array(self, name: str, node: ast.expr) -> Array | None:
         """`lm.zeros((8, 16), lm.f32)`, `np.empty(n)`, `np.zeros_like(x)`, `np.array([1, 2])` or `[1, 2]` as a local buffer."""
         if isinstance(node, ast.List) or (isinstance(node, ast.Call) and self.resolve(node.func) is np.array):
@@ -62,7 +71,7 @@ class Memory(Calls):
         given = self.array(spelled[0]) if not takes_shape else None
         if not takes_shape and given is None:
             self.refuse(spelled[0], f"'{ast.unparse(node.func)}' takes an array of this kernel")
-        element = default_type.type if given is None else given.element
+        element: Any = default_type.type if given is None else ComplexType(given.element) if given.is_complex else given.element  # pyright: ignore
         if len(spelled) == 2:
             element = self.element_type(spelled[1])
         elif value is not None:
@@ -84,18 +93,20 @@ class Memory(Calls):
             dtype = np.dtype(found) if found in (int, float, bool) or isinstance(found, np.dtype | type) else None
         except TypeError:
             dtype = None
-        for element in annotations.ELEMENTS:
+        for element in (*annotations.ELEMENTS, *annotations.COMPLEX):
             if dtype is not None and element.dtype == dtype:
                 return element.type
         self.refuse(node, f"the element type is one of {annotations.spelled()}")
 
     def allocated(self, node: ast.expr, name: str, element: Any, sizes: tuple[Index, ...]) -> Array:
         """A new local array."""
+        is_complex = isinstance(element, ComplexType)
+        element = element.element_type if is_complex else element
         known = [DYNAMIC if size.constant is None else size.constant for size in sizes]
         if any(size < 0 for size in known if size != DYNAMIC):
             self.refuse(node, "a size is not negative")
         count = np.dtype(numpy_dtype(element)).itemsize
-        for size in known:
+        for size in (*known, 1 + is_complex):
             count *= max(size, 1)
         if count >= _MOST_BYTES:
             self.refuse(node, f"a local array of {count} bytes is too large")
@@ -103,8 +114,9 @@ class Memory(Calls):
         b = self.math(node)
         given = [b.index(size) for size, k in zip(sizes, known, strict=True) if k == DYNAMIC]
         hinted = name if name.isascii() else None
-        alloc = self.insert(AllocOp.build_alloc(place, memref(element, known), given, hinted), node)
-        return Array(alloc.results[0], sizes)
+        shape = [*known, 2] if is_complex else known
+        alloc = self.insert(AllocOp.build_alloc(place, memref(element, shape), given, hinted), node)
+        return Array(alloc.results[0], sizes, is_complex=is_complex)
 
     def listed_array(self, name: str, node: ast.expr) -> Array:
         """A local array of given elements."""
@@ -124,8 +136,7 @@ class Memory(Calls):
         element = self.element_type(dtypes[0]) if dtypes else default(meet(*(item for _, item in elements)))
         array = self.allocated(given, name, element, tuple(Index.number(n) for n in shape))
         for at, item in elements:
-            map, dims = self.element(node, array, [Index.number(k) for k in at])
-            self.store(node, array, map, dims, item)
+            self.put(node, array, [Index.number(k) for k in at], item)
         return array
 
     def sizes(self, node: ast.expr) -> tuple[Index, ...]:
@@ -144,11 +155,9 @@ class Memory(Calls):
             if k == len(array.sizes):
                 element = value
                 if isinstance(value, Array):
-                    map, dims = self.element(node, value, indices[len(indices) - len(value.sizes) :])
-                    element = Scalar(self.insert(LoadOp.build_load(value.buffer, map, dims), node).results[0])
+                    element = self.loaded(node, value, indices[len(indices) - len(value.sizes) :])
                 assert not isinstance(element, Array)
-                map, dims = self.element(node, array, indices)
-                self.store(node, array, map, dims, element)
+                self.put(node, array, indices, element)
                 return
             loop = ForOp.build_loop(0, as_map(array.sizes[k : k + 1]), name=self.fresh(f"{name}{'xyzuvw'[k % 6]}"))
             with self.within(loop.body.block):

@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.types import DYNAMIC, index, memref
 from ...errors import KernelError
-from .annotations import ArrayType, LinearSize, ScalarType, Size, bool_, f64, i64
+from .annotations import COMPLEX, ArrayType, LinearSize, ScalarType, Size, bool_, f64, i64
 from .source import MISSING, Source, assigned
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class Parameters:
                 continue
             strides = self.strides.get(name)
             if strides is not None or any(size.symbol is not None for size in type.sizes):
-                yield k, [*map(self._expr, type.sizes)], None if strides is None else [*map(self._expr, strides)]
+                pair = [AffineConstantExpr(2)] if _is_complex(type) else []
+                yield k, [*map(self._expr, type.sizes), *pair], None if strides is None else [*map(self._expr, strides)]
 
     def meanings(self, symbols: dict[str, Index], b: Arithmetic) -> Iterator[tuple[str, Index, Index, str]]:
         """Give the names in sizes that follow from others their values, and each such size: its own value, the one that it
@@ -115,13 +116,15 @@ class Parameters:
             if isinstance(type, ScalarType):
                 found[name] = Scalar(argument)
             else:
-                found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes))
+                found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes), is_complex=_is_complex(type))
         return {**found, **symbols}
 
     def _type(self, name: str, type: ArrayType | ScalarType) -> Attribute:
         if isinstance(type, ScalarType):
             return type.type
         shape = [DYNAMIC if size.symbol is not None else size.constant for size in type.sizes]
+        if _is_complex(type):
+            return memref(type.element.type.element_type, [*shape, 2])  # pyright: ignore[reportAttributeAccessIssue]
         if name not in self.strides:
             return memref(type.element.type, shape)
         layout = StridedLayoutAttr([None if s.symbol is not None else s.constant for s in self.strides[name]])
@@ -132,6 +135,10 @@ class Parameters:
             return AffineConstantExpr(size.constant)
         dim = AffineDimExpr(self.symbols.index(size.symbol))
         return dim + size.constant if size.constant else dim
+
+
+def _is_complex(type: ArrayType | ScalarType) -> bool:
+    return isinstance(type, ArrayType) and type.element in COMPLEX
 
 
 def _index(size: Size, symbols: dict[str, Index]) -> Index:
@@ -156,6 +163,13 @@ def parameters_of(function: Callable[..., Any], tree: ast.FunctionDef, source: S
     nodes = {node.arg: node for node in (*arguments.posonlyargs, *arguments.args)}
     for name, node in nodes.items():
         types[name] = _annotation(function, node, source)
+    for name, found in types.items():
+        if found in COMPLEX:
+            raise source.error(
+                nodes[name], f"parameter '{name}' is a complex number: pass its parts, or an array of one element"
+            )
+        if isinstance(found, ArrayType) and _is_complex(found) and found.strides is not None:
+            raise source.error(nodes[name], f"parameter '{name}' is an array of complex numbers: it has no strides")
     parameters = _named(types)
     for name in (*types, *parameters.symbols):
         node = nodes.get(name, tree)

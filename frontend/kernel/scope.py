@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.loop.loops import YieldOp
 from .arithmetic import Arithmetic
 from .source import MISSING, Source
-from .values import Array, Items, Mismatch, Packed, Unset, Value, item_name, join, kind_of
+from .values import Array, Complex, Items, Mismatch, Packed, Unset, Value, item_name, join, kind_of
 
 AFTER_LOOP = "is the variable of a loop: it has no value outside; copy it to a variable that is assigned before the loop"
 IN_LOOP = "has a value only inside the loop that assigns it: assign it before the loop, too"
@@ -92,14 +92,15 @@ class Scope:
         if not isinstance(found, Packed):
             return found
         parts = [item_name(name, k) for k in range(found.count)]
-        return Items(tuple(self.unpacked(node, part, self.env.get(part)) for part in parts))
+        items = tuple(self.unpacked(node, part, self.env.get(part)) for part in parts)
+        return Complex(items) if found.is_complex else Items(items)
 
     def hold(self, name: str, found: Value | Array | Items) -> None:
         """Give a name a meaning, whatever it had before."""
         if isinstance(found, Items):
             for k, item in enumerate(found.items):
                 self.hold(item_name(name, k), item)
-            self.env[name] = Packed(len(found.items))
+            self.env[name] = Packed(len(found.items), isinstance(found, Complex))
         else:
             self.env[name] = found
         self.lost.pop(name, None)
@@ -124,7 +125,8 @@ class Scope:
         if isinstance(before, Array):
             self.refuse(node, f"'{name}' is an array: assign to its elements")
         if isinstance(before, Packed):
-            self.refuse(node, f"'{name}' is a tuple and becomes a number: give the number another name")
+            what = "complex and becomes real" if before.is_complex else "a tuple and becomes a number"
+            self.refuse(node, f"'{name}' is {what}: give the number another name")
         if before is not None:
             try:
                 join(kind_of(before), kind_of(value))

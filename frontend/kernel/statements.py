@@ -13,10 +13,10 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import IfOp, KernelOp
-from ...dialects.loop.memory import CheckOp, LoadOp, StoreOp
+from ...dialects.loop.memory import CheckOp, StoreOp
 from ...dialects.types import i1, is_float, memref
 from ...dialects.types import index as index_type
-from . import prelude
+from . import complexes, prelude
 from .annotations import ArrayType, ScalarType, spelled
 from .iteration import Iteration
 from .parameters import Parameters
@@ -27,6 +27,7 @@ from .values import (
     Array,
     Axis,
     Choice,
+    Complex,
     Index,
     Items,
     Kind,
@@ -97,7 +98,7 @@ class Statements(Iteration):
         taken = {argument.name_hint for argument in block.args}
         names = (f"result{letters}" for size in range(3) for letters in map("".join, itertools.product("bcdefgh", repeat=size)))
         for k, result in enumerate(results):
-            if isinstance(result, Array | Items):
+            if isinstance(result, Array | Items):  # also a complex number, whose parts are apart
                 self.refuse(node, "kernels return numbers, and tuples of numbers: write arrays into parameters")
             value = self.math(node).scalar(result)
             argument = block.insert_arg(memref(value.type, [1]), position + k)
@@ -204,6 +205,8 @@ class Statements(Iteration):
         """Assign a value, a tuple or a view."""
         if isinstance(target, ast.Tuple | ast.List):
             self.unpack(target, found)
+        elif isinstance(found, Complex) and isinstance(target, ast.Subscript):
+            self.assign(target, found)
         elif isinstance(found, Items):
             if not isinstance(target, ast.Name):
                 self.refuse(target, "an element of an array is a number, not a tuple")
@@ -241,11 +244,10 @@ class Statements(Iteration):
     def part(self, node: ast.expr, array: Array, k: int) -> Any:
         """An element of an array of one dim, or a row."""
         axes = [Axis(Index.number(k)), *(Axis(Index.number(0), d) for d in range(len(array.sizes) - 1))]
-        view = Array(array.buffer, array.sizes[1:], self.composed(node, array, axes))
+        view = replace(array, sizes=array.sizes[1:], axes=self.composed(node, array, axes))
         if view.sizes:
             return view
-        map, dims = self.element(node, array, [Index.number(k)])
-        return Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0])
+        return self.loaded(node, array, [Index.number(k)])
 
     def pack(self, node: ast.expr, name: str, found: Items) -> None:
         """A variable holds a tuple."""
@@ -253,6 +255,12 @@ class Statements(Iteration):
         if before is None or isinstance(before, Unset):
             self.hold(name, found)
             return
+        if isinstance(before, Packed) and before.is_complex != isinstance(found, Complex):
+            self.refuse(
+                node, f"'{name}' is {'complex' if before.is_complex else 'a tuple'} before: give the new value another name"
+            )
+        if isinstance(found, Complex) and not isinstance(before, Packed):
+            self.refuse(node, f"'{name}' is real and becomes complex: begin with a complex number, {name} = 0j")
         if not isinstance(before, Packed) or before.count != len(found.items):
             what = f"a tuple of {before.count} items" if isinstance(before, Packed) else "no tuple"
             self.refuse(node, f"'{name}' is {what} and becomes a tuple of {len(found.items)}: give it another name")
@@ -281,19 +289,21 @@ class Statements(Iteration):
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             self.operator(node)
-            before = self.value(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
-            self.assign(node.target, self.updated(node, before))
+            before = self.number_of(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+            self.give(node.target, self.updated(node, before))
             return
         if not isinstance(node.target, ast.Subscript):
             self.refuse(node.target, "kernels assign to variables and to elements of arrays")
         array = self.accessed(node.target)
-        map, dims = self.subscripts(node.target, array)
-        before = Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node.target).results[0])
-        self.store(node.target, array, map, dims, self.updated(node, before))
+        indices = self.indices(node.target, array)
+        before = self.loaded(node.target, array, indices)
+        self.put(node.target, array, indices, self.updated(node, before))
 
-    def updated(self, node: ast.AugAssign, before: Value) -> Value:
+    def updated(self, node: ast.AugAssign, before: Any) -> Any:
         """`before op value`; adding a product of floats is one fma."""
         op, product = self.operator(node), node.value
+        if isinstance(before, Complex):
+            return complexes.binary(self.math(node), op, before, self.number_of(product))
         if op != "+" or not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
             return self.math(node).binary(op, before, self.value(product))
         x, y = self.value(product.left), self.value(product.right)
@@ -304,11 +314,10 @@ class Statements(Iteration):
             return b.fma(x, y, before, kind)
         return self.math(node).binary("+", before, b.binary("*", x, y))
 
-    def assign(self, target: ast.expr, value: Value) -> None:
+    def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Subscript):
             array = self.accessed(target)
-            map, dims = self.subscripts(target, array)
-            self.store(target, array, map, dims, value)
+            self.put(target, array, self.indices(target, array), value)
             return
         if not isinstance(target, ast.Name):
             self.refuse(target, "kernels assign to variables and to elements of arrays")

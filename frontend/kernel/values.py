@@ -105,11 +105,13 @@ class Array:
 
     Attributes:
         axes: of a view one for each dim of the buffer.
+        is_complex: whether elements are pairs along one more dim of the buffer, the last: the real and the imaginary part.
     """
 
     buffer: SSAValue
     sizes: tuple[Index, ...]
     axes: tuple[Axis, ...] | None = None
+    is_complex: bool = False
 
     @property
     def element(self) -> Attribute:
@@ -127,11 +129,21 @@ class Items:
     items: tuple[Any, ...]
 
 
+class Complex(Items):
+    """A complex number: its real and its imaginary part."""
+
+    @staticmethod
+    def of(value: Any) -> Complex:
+        """The value, or a real one with an imaginary part of 0."""
+        return value if isinstance(value, Complex) else Complex((value, Number(0)))
+
+
 @dataclass(frozen=True)
 class Packed:
-    """A variable that holds a tuple of so many items, which are variables, too: `item_name` says which."""
+    """A variable that holds a tuple of so many items, or a complex number; items are variables, too: `item_name` says which."""
 
     count: int
+    is_complex: bool = False
 
 
 def item_name(name: str, k: int) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
-from ...dialects.loop.memory import AllocOp, StoreOp
+from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import element_type, memref
 from .annotations import ELEMENTS
 from .scope import Scope
 from .source import MISSING
-from .values import Array, Axis, Index, Items, Mismatch, Number, Value, as_map
+from .values import Array, Axis, Complex, Index, Items, Mismatch, Number, Scalar, Value, as_map
 
 MOST_CONSTANTS = 4096
 """Elements of a constant array: each is stored when a call begins."""
@@ -39,6 +40,10 @@ class Views(Scope):
     entry: Block
     tables: dict[int, tuple[Any, Array]]
 
+    def evaluated(self, node: ast.expr) -> Thing:
+        """What an expression means that is computed."""
+        raise NotImplementedError
+
     def value(self, node: ast.expr) -> Value:
         """A number, index expression or scalar."""
         raise NotImplementedError
@@ -53,7 +58,7 @@ class Views(Scope):
             return Items(tuple(item for part in node.elts for item in self.items(part)))
         if isinstance(node, ast.Call) and (found := self.called(node)) is not None:
             return found
-        return self.seen(node) or self.value(node)
+        return self.seen(node) or self.evaluated(node)
 
     def items(self, node: ast.expr) -> Sequence[Thing]:
         """An item of a tuple, or those of a starred one."""
@@ -196,7 +201,7 @@ class Views(Scope):
             offset, count, step = self.bounds(node, part, size)
             axes.append(Axis(offset, len(sizes), step))
             sizes.append(count)
-        return Array(base.buffer, tuple(sizes), self.composed(node, base, axes))
+        return replace(base, sizes=tuple(sizes), axes=self.composed(node, base, axes))
 
     def bounds(self, node: ast.AST, part: ast.Slice, size: Index) -> tuple[Index, Index, int]:
         """Where a slice begins, how many elements it has, and its step."""
@@ -245,7 +250,7 @@ class Views(Scope):
         last = len(array.sizes) - 1
         axes = array.axes or tuple(Axis(Index.number(0), k) for k in range(last + 1))
         turned = tuple(Axis(a.offset, None if a.dim is None else last - a.dim, a.step) for a in axes)
-        return Array(array.buffer, array.sizes[::-1], turned)
+        return replace(array, sizes=array.sizes[::-1], axes=turned)
 
     def item(self, node: ast.Subscript, base: Items) -> Thing:
         """An item of a tuple, or a part of it."""
@@ -262,19 +267,29 @@ class Views(Scope):
         what = "a shape" if isinstance(node.value, ast.Attribute) else "a tuple"
         self.refuse(node, f"{what} of {len(base.items)} items has none at {ast.unparse(node.slice)}")
 
-    def subscripts(self, node: ast.Subscript, array: Array) -> tuple[AffineMap, Sequence[SSAValue]]:
-        """The map and index values of an access to an element."""
+    def indices(self, node: ast.Subscript, array: Array) -> list[Index]:
+        """The indices of an access to an element."""
         parts = _parts(node)
         if len(parts) != len(array.sizes) or any(isinstance(p, ast.Slice) for p in parts):
             self.refuse(node, f"'{array.name}' has {len(array.sizes)} dims and takes as many indices, got {len(parts)}")
-        indices = [self.position(part, size) for part, size in zip(parts, array.sizes, strict=True)]
-        return self.element(node, array, indices)
+        return [self.position(part, size) for part, size in zip(parts, array.sizes, strict=True)]
 
-    def element(self, node: ast.AST, array: Array, indices: Sequence[Index]) -> tuple[AffineMap, Sequence[SSAValue]]:
-        """The map and index values of an element of an array or view."""
-        if array.axes is None:
-            return as_map(indices)
-        return as_map([a.offset for a in self.composed(node, array, [Axis(i) for i in indices])])
+    def element(
+        self, node: ast.AST, array: Array, indices: Sequence[Index], part: int = 0
+    ) -> tuple[AffineMap, Sequence[SSAValue]]:
+        """The map and index values of an element of an array or view; of a complex one its real or its imaginary part."""
+        found = list(indices)
+        if array.axes is not None:
+            found = [a.offset for a in self.composed(node, array, [Axis(i) for i in indices])]
+        return as_map([*found, Index.number(part)] if array.is_complex else found)
+
+    def loaded(self, node: ast.AST, array: Array, indices: Sequence[Index]) -> Scalar | Complex:
+        """An element."""
+        parts: list[Scalar] = []
+        for part in range(2 if array.is_complex else 1):
+            map, dims = self.element(node, array, indices, part)
+            parts.append(Scalar(self.insert(LoadOp.build_load(array.buffer, map, dims), node).results[0]))
+        return Complex(tuple(parts)) if array.is_complex else parts[0]
 
 
 def _parts(node: ast.Subscript) -> list[ast.expr]:

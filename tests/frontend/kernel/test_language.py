@@ -773,3 +773,65 @@ def test_kernels_of_several_element_types() -> None:
         scaled_sum(2, np.ones(3), np.zeros(1, np.int64))
     with pytest.raises(TypeError, match="no array of the call says what U is"):
         scaled_sum(2, np.ones(3), 3)
+
+
+@lm.kernel
+def julia(c: lm.complex128["M"], steps: lm.i64["M"], last: lm.complex64["M"]):
+    for i in lm.parallel(len(c)):
+        z = 0j
+        for k in range(50):  # noqa: B007
+            z = z * z + c[i]
+            if abs(z) > 2.0:
+                break
+        steps[i] = k
+        last[i] = z.conjugate() / (1 + c[i]) - 2j
+
+
+@lm.kernel
+def fourier(x: lm.complex128["N"], y: lm.complex128["N"]):
+    for k in range(N):
+        s = complex(0.0)
+        for j in range(N):
+            angle = -2 * np.pi * k * j / N
+            s += x[j] * complex(np.cos(angle), np.sin(angle))
+        y[k] = s
+        y[k] *= 2
+
+
+@lm.kernel
+def parts(x: lm.complex64["N"], y: lm.complex64[2, "N"]):
+    t = np.zeros_like(x)
+    for i in range(len(x)):
+        t[i] = -(x[i] ** 2)
+        if x[i] == 1 + 1j:
+            t[i] = 3
+    y[0] = t
+    y[1, :] = 1.5
+    a, b = x[0], x[1]
+    if abs(a) > abs(b):
+        y[1, 0] = a
+    else:
+        y[1, 0] = b.real + 1j * b.imag
+
+
+def test_complex_numbers() -> None:
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=50) + 1j * rng.normal(size=50)
+    steps, last = np.zeros(50, np.int64), np.zeros(50, np.complex64)
+    julia(c, steps, last)
+    for i, one in enumerate(c.tolist()):
+        z, k = 0j, 0
+        for k in range(50):  # noqa: B007
+            z = z * z + one
+            if abs(z) > 2.0:
+                break
+        assert steps[i] == k and np.allclose(last[i], np.complex64(z.conjugate() / (1 + one) - 2j))
+    x = rng.normal(size=16) + 1j * rng.normal(size=16)
+    y = np.zeros(32, complex)
+    fourier(x[::-1], y=y[::2])  # neither is contiguous
+    assert np.allclose(y[::2], 2 * np.fft.fft(x[::-1])) and not y[1::2].any()
+    x, y = np.array([1 + 1j, 2 - 1j], np.complex64), np.zeros((2, 2), np.complex64)
+    parts(x, y)
+    assert y.tolist() == [[3, -3 + 4j], [2 - 1j, 1.5]]
+    with pytest.raises(TypeError, match="argument 'x' must be an array of complex64, got complex128"):
+        parts(x.astype(complex), y)

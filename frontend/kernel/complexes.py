@@ -1,0 +1,71 @@
+"""Complex numbers in kernels: pairs of floats, by the formulas of C's and NumPy's products and quotients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arithmetic import Arithmetic
+from .values import Complex, Mismatch, Number, Value
+
+_MOST_PRODUCTS = 16
+
+
+def binary(b: Arithmetic, op: str, x: Any, y: Any) -> Complex:
+    """An operator of two numbers, of which one is complex."""
+    if op == "**":
+        return _power(b, Complex.of(x), y)
+    (p, q), (r, s) = Complex.of(x).items, Complex.of(y).items
+    if op in "+-":
+        return Complex((b.binary(op, p, r), b.binary(op, q, s)))
+    if op == "*":
+        if not isinstance(x, Complex):
+            return Complex((b.binary("*", p, r), b.binary("*", p, s)))
+        if not isinstance(y, Complex):
+            return Complex((b.binary("*", p, r), b.binary("*", q, r)))
+        real = b.binary("-", b.binary("*", p, r), b.binary("*", q, s))
+        return Complex((real, b.binary("+", b.binary("*", p, s), b.binary("*", q, r))))
+    if op == "/":
+        if not isinstance(y, Complex):
+            return Complex((b.binary("/", p, r), b.binary("/", q, r)))
+        return _quotient(b, (p, q), (r, s))
+    raise Mismatch(f"complex numbers have no {op}, only + - * / and **")
+
+
+def _quotient(b: Arithmetic, x: tuple[Value, Value], y: tuple[Value, Value]) -> Complex:
+    """Smith's, as in NumPy: the smaller part of the divisor over the larger one, so that squares do not overflow."""
+    (p, q), (r, s) = x, y
+
+    def divided(p: Value, q: Value, large: Value, small: Value) -> tuple[Value, Value]:
+        ratio = b.binary("/", small, large)
+        scale = b.binary("/", Number(1.0), b.binary("+", large, b.binary("*", small, ratio)))
+        real = b.binary("*", b.binary("+", p, b.binary("*", q, ratio)), scale)
+        return real, b.binary("*", b.binary("-", q, b.binary("*", p, ratio)), scale)
+
+    real, imaginary = divided(p, q, r, s)
+    other_real, other_imaginary = divided(q, p, s, r)
+    is_first = b.compare("ge", b.magnitude(r), b.magnitude(s))
+    return Complex((b.chosen(is_first, real, other_real), b.chosen(is_first, imaginary, b.negate(other_imaginary))))
+
+
+def _power(b: Arithmetic, x: Complex, n: Any) -> Complex:
+    """By repeated products."""
+    if not isinstance(n, Number) or not isinstance(n.value, int) or not 0 <= n.value <= _MOST_PRODUCTS:
+        raise Mismatch(f"complex numbers take a number from 0 to {_MOST_PRODUCTS} as exponent")
+    result = Complex((Number(1.0), Number(0.0)))
+    for k in range(n.value):
+        result = x if k == 0 else binary(b, "*", result, x)
+    return result
+
+
+def negate(b: Arithmetic, x: Complex) -> Complex:
+    return Complex(tuple(b.negate(part) for part in x.items))
+
+
+def conjugate(b: Arithmetic, x: Complex) -> Complex:
+    return Complex((x.items[0], b.negate(x.items[1])))
+
+
+def equal(b: Arithmetic, x: Any, y: Any) -> Value:
+    """Whether both parts are."""
+    (p, q), (r, s) = Complex.of(x).items, Complex.of(y).items
+    return b.both(b.compare("eq", p, r), b.compare("eq", q, s))
