@@ -88,9 +88,7 @@ def sizes_of(type: TensorType | MemRefType | VectorType) -> tuple[int, ...]:
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The sizes of a tensor, a memref or a vector."""
-    type = value._type
-    assert isinstance(type, TensorType | MemRefType | VectorType)
-    return sizes_of(type)
+    return sizes_of(value._type)  # pyright: ignore[reportArgumentType]
 
 
 def has_symbols(value: SSAValue) -> bool:

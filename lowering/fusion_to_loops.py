@@ -24,7 +24,7 @@ from ..dialects.graph.fusion import FusionOp
 from ..dialects.loop.loops import PAIR_MONOIDS, ForOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.loop.subscripts import canonical, linear_form
-from ..dialects.operations import ops_of
+from ..dialects.operations import append, ops_of
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.sizes.polynomial import Size, positive
 from ..dialects.types import element_of, has_symbols, memref, shape_of, show_shape
@@ -333,7 +333,7 @@ class KernelEmitter:
 
     def insert(self, op: Operation) -> None:
         """Append an op at the insertion point."""
-        self.levels[-1].block.add_op(op)
+        append(self.levels[-1].block, op)
 
     # -- pulling
 

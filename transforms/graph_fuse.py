@@ -43,7 +43,7 @@ from ..debug_counters import count
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.fusion import FusionOp, YieldOp
-from ..dialects.operations import clone
+from ..dialects.operations import append, clone
 from ..dialects.sizes.polynomial import estimates
 from ..errors import CompileError
 from ._fusion_groups import Groups
@@ -127,7 +127,7 @@ def _build_fusion(members: list[Operation], groups: Groups, position: dict[Opera
         if arguments:
             copied.operands = inside_operands
         copied.location = op.location
-        body.add_op(copied)
+        append(body, copied)
         if key is not None:
             known[key] = copied.results[0]
     outputs = [r for op in members for r in op.results if any(use.operation not in inside for use in r.uses)]

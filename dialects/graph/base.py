@@ -422,12 +422,12 @@ class CompositeOp(GraphOp):
 
 def ints(attribute: Attribute) -> tuple[int, ...]:
     """The integers of an `array<i64: ...>` property, or the sizes of a `#graph.sizes<...>` one."""
-    if isinstance(attribute, SizesAttr):
-        return attribute.data
-    assert isinstance(attribute, DenseArrayBase)
     known = attribute.__dict__
     found = known.get("_values")
     if found is None:
+        if isinstance(attribute, SizesAttr):
+            return attribute.data
+        assert isinstance(attribute, DenseArrayBase)
         found = known["_values"] = cast("tuple[int, ...]", attribute.get_values())
     return found
 

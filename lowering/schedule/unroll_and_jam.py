@@ -32,7 +32,7 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
-from ...dialects.operations import clone, create, ops_of
+from ...dialects.operations import append, clone, create, ops_of
 from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
@@ -145,12 +145,12 @@ class _Jam:
             elif varies:
                 self.differing.update(op.results)
                 for k, new in enumerate(self.copies_of(op)):
-                    target.add_op(new)
+                    append(target, new)
                     if k:
                         self.rename(new)
             else:
                 first = self.values[0]
-                target.add_op(clone(op, first))
+                append(target, clone(op, first))
                 for values in self.values[1:]:
                     values.update({old: first[old] for old in op.results})
 

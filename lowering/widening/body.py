@@ -17,7 +17,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineMap
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, StoreOp
-from ...dialects.operations import clone, create, ops_of
+from ...dialects.operations import append, clone, create, ops_of
 from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import memref
 from ...dialects.types import vector as vector_type
@@ -75,9 +75,9 @@ class Body:
     def add(self, new: Operation, old: Operation, target: Block) -> None:
         """Append the copy of an op, whose results replace those of the op."""
         new.location = old.location
-        target.add_op(new)
+        append(target, new)
         for a, b in zip(old.results, new.results, strict=False):
-            b.name_hint = a.name_hint
+            b._name = a._name  # it is valid: the setter would prove it once more
             self.values[a] = b
 
     def scalar(self, value: SSAValue) -> SSAValue:
