@@ -97,6 +97,7 @@ def test_every_op_has_rows_without_elements_and_of_rank_8(name: str) -> None:
     assert name in RANK_OF_THEIR_OWN or any(len(shape) == 8 for shape in shapes)
 
 
+@pytest.mark.thorough
 def test_no_row_stands_twice() -> None:
     texts = Counter(make_text(row) for row in ROWS)
     assert [text for text, count in texts.items() if count > 1] == []
