@@ -60,6 +60,24 @@ def _matmul(x: Any, w: Any) -> Any:
     return x @ w
 
 
+def _depthwise(x: Any, w: Any) -> Any:
+    return lm.nn.conv2d(x, w, padding=1, groups=32)
+
+
+def _gathered(x: Any, numbers: Any) -> Any:
+    return x[lnp.abs(numbers * 1000).astype(lnp.int32) % x.shape[0]]
+
+
+def _bags(x: Any, numbers: Any) -> Any:
+    return lnp.sum(_gathered(x, numbers.reshape(-1, 8)), axis=1)
+
+
+def _smoothed(x: Any) -> Any:
+    for _ in range(2):
+        x = x[:-2] + x[1:-1] + x[2:]
+    return x
+
+
 WALKS = (
     Walk("vector @ matrix: columns", _matmul, lambda n: [(1024,), (1024, n)], lambda n: n, (4096, 5120)),
     Walk("vector @ matrix: depth", _matmul, lambda n: [(n,), (n, 4096)], lambda n: n, (1024,)),
@@ -72,6 +90,31 @@ WALKS = (
     Walk("column sums: columns", lambda x: lnp.sum(x, axis=0), lambda n: [(4096, n)], lambda n: n, (256, 2048)),
     Walk("softmax: row", lm.nn.softmax, lambda n: [(512, n)], lambda n: n, (1024, 16384)),
     Walk("tanh: elements", lnp.tanh, lambda n: [(n,)], lambda n: n, (1 << 15, 1 << 20)),
+    Walk("matrix @ matrix: rows", _matmul, lambda n: [(n, 512), (512, 512)], lambda n: n, (192, 256)),
+    Walk("matrix @ matrix: columns", _matmul, lambda n: [(512, 512), (512, n)], lambda n: n, (32, 576)),
+    Walk("matrix @ matrix: depth", _matmul, lambda n: [(512, n), (n, 512)], lambda n: n, (16, 128, 4096)),
+    Walk("rows of products: rows", _matmul, lambda n: [(n, 64), (64, 64)], lambda n: n + 16, (64,)),
+    Walk("few rows, transposed: depth", lambda x, w: x @ w.T, lambda n: [(32, n), (1024, n)], lambda n: n, (1024,)),
+    Walk("small products: problems", _matmul, lambda n: [(n, 4, 4), (n, 4, 4)], lambda n: n + 64, (4, 64)),
+    Walk("convolution: features", lm.nn.conv2d, lambda n: [(1, n, 56, 56), (64, n, 3, 3)], lambda n: n, (32,)),
+    Walk("convolution: result features", lm.nn.conv2d, lambda n: [(1, 64, 28, 28), (n, 64, 3, 3)], lambda n: n, (32,)),
+    Walk("convolution: rows", lm.nn.conv2d, lambda n: [(1, 32, n, 56), (32, 32, 3, 3)], lambda n: n - 2, (14, 56)),
+    Walk(
+        "convolution: window",
+        lm.nn.conv2d,
+        lambda n: [(1, 16, 64, 64), (16, 16, n, n)],
+        lambda n: n * n * (65 - n) ** 2,
+        (3, 8),
+    ),
+    Walk("depthwise convolution: window", _depthwise, lambda n: [(1, 32, 64, 64), (32, 1, n, n)], lambda n: n * n, (5,)),
+    Walk(
+        "attention: queries", lm.nn.attention, lambda n: [(4, n, 64), (4, 256, 64), (4, 256, 64)], lambda n: n + 4, (8, 16, 64)
+    ),
+    Walk("gather: row", _gathered, lambda n: [(4096, n), (4096,)], lambda n: n + 16, (16, 128)),
+    Walk("sums of gathered rows: row", _bags, lambda n: [(4096, n), (4096,)], lambda n: n + 16, (16, 128)),
+    Walk("stencil: rows", _smoothed, lambda n: [(n, 2048)], lambda n: n, (32, 64)),
+    Walk("Fourier transform: length", lambda x: lnp.abs(lnp.fft.fft(x)), lambda n: [(64, n)], lambda n: n, (64, 1024)),
+    Walk("square roots: elements", lambda x: lnp.sqrt(lnp.abs(x)), lambda n: [(n,)], lambda n: n, (1 << 15,)),
     Walk("transpose: rows", lambda x: lnp.exp(x.T), lambda n: [(n, 1024)], lambda n: n, (64, 1024)),
 )
 

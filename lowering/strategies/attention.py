@@ -23,6 +23,7 @@ from math import prod
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
+from ...thresholds import number
 from ..analysis.accesses import is_inside
 from ..analysis.lanes import stored_bits
 from ..analysis.nests import buffer_name, loops, name_of, ops_in, statements
@@ -37,10 +38,9 @@ from ..schedule.split import Split
 from .base import Take, attempt
 from .block_product import find_block_product, is_sum, tile_block_product
 
-QUERIES, LEAST = 64, 16
-"""Target number of queries in a block, and the least number that is worth a block."""
-FEW_QUERIES = 8
-"""Fewer queries do not fill vectors; such kernels vectorize over keys and dims."""
+QUERIES = number("attention.QUERIES")
+LEAST = number("attention.LEAST")
+FEW_QUERIES = number("attention.FEW_QUERIES")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import StoreOp
 from ...dialects.operations import ops_of
 from ...errors import ScheduleError
+from ...thresholds import number
 from ..analysis.facts import kept
 from ..analysis.nests import loops, name_of, ops_in
 from ..schedule.base import Primitive
@@ -146,13 +147,16 @@ def stored_to(kernel: KernelOp, loop: str) -> str:
     return buffer.name_hint or ""
 
 
+_SMALL_TILE = number("base._SMALL_TILE")
+
+
 def jam_rows(kernel: KernelOp, rows: str, most: int, take: Take) -> None:
     """Tiles of `most` rows out of an extent known only at run time, then smaller tiles for the remainder.
 
     Where tiles are small there is one of each size, else they have 2^k and 3 * 2^k rows, so that two of them cover any
     remainder.
     """
-    sizes = {one for k in range(most.bit_length()) for one in (1 << k, 3 << k)} if most > 8 else set(range(most))
+    sizes = {one for k in range(most.bit_length()) for one in (1 << k, 3 << k)} if most > _SMALL_TILE else set(range(most))
     for at_once in sorted((one for one in sizes | {most} if 1 < one <= most), reverse=True):
         *_, rest = take(UnrollAndJam(rows, at_once))
         rows = inside(kernel, rest)[0]

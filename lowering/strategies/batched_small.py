@@ -23,6 +23,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import DYNAMIC, element_of, shape_of, width_of
+from ...thresholds import number
 from ..analysis.accesses import is_inside
 from ..analysis.lanes import has_own_bounds, varying_values
 from ..analysis.nests import buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
@@ -39,8 +40,7 @@ from ..widening import obstacle
 from .base import Take, attempt, copies, inside
 from .transposes import find_transpose, tile_transpose
 
-_LEAST = 4
-"""Least number of problems; fewer do not repay the transposition into lanes."""
+_LEAST = number("batched_small._LEAST")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.operations import ops_of
 from ...dialects.types import is_float, scalar_of, shape_of, width_of
+from ...thresholds import number
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, ops_in, statements
 from ..schedule.peel import Peel
@@ -20,8 +21,9 @@ from ..schedule.vectorize import Vectorize
 from .base import Take
 from .product_nest import even_rows
 
-ROWS = 64
-"""Assumed divisor of a number of rows that is not static, in rows."""
+ROWS = number("block_product.ROWS")
+_MANY_SUMS = number("block_product._MANY_SUMS")
+_LEAST_SUMS = number("block_product._LEAST_SUMS")
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _sums(bits: int, target: Target) -> int:
 
 def _lanes(columns: int, bits: int, target: Target, *, deep: bool) -> int:
     """The columns of a tile."""
-    native, wide = target.lanes(bits), 4 if _sums(bits, target) >= 24 else 2
+    native, wide = target.lanes(bits), 4 if _sums(bits, target) >= _MANY_SUMS else 2
     lanes, full = 2, -(-columns // native) * native if deep and columns > native else columns
     while 2 * lanes <= min(full, wide * native) or lanes < min(columns, native if deep else wide * native):
         lanes *= 2
@@ -126,8 +128,8 @@ def registers_of(columns: int, bits: int, target: Target) -> int:
 def _rows_at_once(count: int, sums: int, registers: int) -> int:
     """How many rows of `registers` each run at once: as many as `sums` allow, or a few less to leave no remainder.
 
-    A remainder takes as long to compile as the tile. Eight sums hide the latency of their additions.
+    A remainder takes as long to compile as the tile.
     """
     most = min(count, sums // registers)
-    even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= 8), None)
+    even = next((n for n in range(most, 1, -1) if count % n == 0 and n * registers >= _LEAST_SUMS), None)
     return even or most

@@ -33,6 +33,7 @@ from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LoadOp
 from ...dialects.scalar_facts import facts_of
+from ...thresholds import number
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
 from ..analysis.regions import extent
@@ -53,33 +54,19 @@ from .base import Take, attempt, stored_to
 from .product_nest import DEEPEST, Product, bits_of
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
-LEAST_WORK = 4 << 20
-"""Least number of multiplications for which packing pays."""
-LEAST_SIDE = 32
-"""Least number of rows and of columns for which packed panels are read often enough."""
-LEAST_ROWS = 192
-"""Number of rows from which both operands are packed, if the depth is not large."""
-LEAST_DEPTH = 128
-"""Least terms in a block of the depth, however small the caches are: each block costs a pass over the sums."""
-WIDEST = 576
-"""Most columns in a block: their packed panel is read once for every block of rows."""
-WIDTH_BYTES = 8 << 20
-"""Largest packed panel of the right operand, in bytes."""
-HIGHEST = 264
-"""Rows in a block of an operand that is read in place."""
-LEAST_TILES = 6
-"""Least tiles of rows that read a packed panel of columns: it comes from beyond L2 once for all of them."""
-FEWEST_TILES = 4
-"""The same where higher blocks of rows would be too few for all threads."""
-AHEAD = 16
-"""Rows of the operand that packing prefetches: the parts copied may each lie in a different page, where no hardware
-prefetches."""
-UNROLLED = 8
-"""Most terms of the sums of a tile that are unrolled."""
-WRITTEN_OUT = 48
-"""Multiplications in the unrolled body of a tile: with fewer, loop overhead shows; more only take longer to compile."""
-MANY_ROWS = 256
-"""Number of rows from which there are blocks of rows for all threads."""
+LEAST_WORK = number("blocked.LEAST_WORK")
+LEAST_SIDE = number("blocked.LEAST_SIDE")
+LEAST_ROWS = number("blocked.LEAST_ROWS")
+LEAST_DEPTH = number("blocked.LEAST_DEPTH")
+WIDEST = number("blocked.WIDEST")
+WIDTH_BYTES = number("blocked.WIDTH_BYTES")
+HIGHEST = number("blocked.HIGHEST")
+LEAST_TILES = number("blocked.LEAST_TILES")
+FEWEST_TILES = number("blocked.FEWEST_TILES")
+AHEAD = number("blocked.AHEAD")
+UNROLLED = number("blocked.UNROLLED")
+WRITTEN_OUT = number("blocked.WRITTEN_OUT")
+MANY_ROWS = number("blocked.MANY_ROWS")
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import shape_of
+from ...thresholds import number
 from ..analysis.lanes import lane_stride, stored_bits
 from ..analysis.nests import around, name_of, ops_in
 from ..schedule.vectorize import Vectorize
 from .base import Take, attempt, is_scalar
 from .transposes import Transpose, find_transpose, tile_transpose
 
-_LEAST_STREAMS = 8
-"""Least number of stores in the body of a pass: four complex numbers."""
+_LEAST_STREAMS = number("butterflies._LEAST_STREAMS")
 
 
 def schedule_butterflies(kernel: KernelOp, target: Target, take: Take) -> None:

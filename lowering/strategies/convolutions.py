@@ -21,6 +21,7 @@ from ...dialects.loop.grain import CHUNKS, is_even, uneven
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import element_of, width_of
+from ...thresholds import number, ratio
 from ..analysis.facts import kept
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..schedule.cloning import subscripts
@@ -36,21 +37,15 @@ from ..schedule.unroll import Unroll
 from .base import Take, attempt, copies, inside
 from .block_product import BlockProduct, find_block_product, registers_of, tile_block_product
 
-UNROLLED = 8
-"""Largest window along its last dim, in elements of all sums, that is unrolled; a larger one is a loop."""
+UNROLLED = number("convolutions.UNROLLED")
 
-WINDOW = 9
-"""Largest window of several stride phases that is unrolled, in elements."""
+WINDOW = number("convolutions.WINDOW")
 
-DEEPEST = 32
-"""Features of an image whose products are summed in one pass: each feature is in different pages, and rounding errors stay
-small. Half or twice as many take up to a fifth longer."""
+DEEPEST = number("convolutions.DEEPEST")
 
-LEAST_CHUNK = 32
-"""Result features that are worth a block: each block reads the image once."""
+LEAST_CHUNK = number("convolutions.LEAST_CHUNK")
 
-RAGGED = 1.05
-"""Largest ratio of the times of equal blocks of rows and of blocks with a remainder, which needs code of its own."""
+RAGGED = ratio("convolutions.RAGGED")
 
 
 def schedule_points(kernel: KernelOp, target: Target, take: Take) -> None:

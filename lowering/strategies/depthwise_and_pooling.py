@@ -20,6 +20,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import is_float
+from ...thresholds import number
 from ..analysis.affine import Affine
 from ..analysis.lanes import runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, statements
@@ -38,8 +39,7 @@ from .base import Take, attempt
 from .block_product import BlockProduct, tile_block_product
 from .lanes import can_widen
 
-UNROLLED = 25
-"""Largest window that is unrolled, in elements; larger windows are loops."""
+UNROLLED = number("depthwise_and_pooling.UNROLLED")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from ...dialects.loop.grain import WORTH_OPS, wanted
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import element_of, width_of
+from ...thresholds import number
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import name_of, only_loop_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, run_cost, worth_threads
@@ -30,8 +31,7 @@ from ..schedule.vectorize import Vectorize
 from .base import Take
 from .lanes import cheapest
 
-_BLOCK = 256
-"""Vectors in a block: a few pages of memory, read in order."""
+_BLOCK = number("elementwise._BLOCK")
 _WORTH_OPS = 3 * WORTH_OPS
 """Least number of scalar operations; a smaller loop is left alone."""
 

@@ -19,6 +19,7 @@ from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_bool, scalar_of, shape_of, width_of
+from ...thresholds import number
 from ..analysis.lanes import lane_stride, varying_values
 from ..analysis.nests import around, buffer_name, find, holds, loops, name_of, ops_in, statements, walk
 from ..schedule.prefetch import Prefetch
@@ -28,14 +29,10 @@ from ..schedule.unroll_and_jam import UnrollAndJam
 from ..schedule.vectorize import Vectorize
 from .base import Take, attempt, is_scalar
 
-_REGISTERS = 4
-"""Most vector registers for one row."""
-_BAGS = 2
-"""Sums over gathered rows that are interleaved."""
-_AHEAD = 16
-"""Rows prefetched before they are read: about as many as memory delivers during its latency."""
-_ROWS = 8
-"""Rows that are interleaved: more than the latency of an addition in instructions."""
+_REGISTERS = number("indexed._REGISTERS")
+_BAGS = number("indexed._BAGS")
+_AHEAD = number("indexed._AHEAD")
+_ROWS = number("indexed._ROWS")
 
 
 def schedule_indexed(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:

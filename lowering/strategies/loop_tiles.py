@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...thresholds import number
 from ..analysis.lanes import varying_values
 from ..analysis.nests import buffer_name, holds, name_of, only_loop_in, ops_in, statements
 from ..costs import Costs, widest
 
-_ROWS_AT_PLACES = 2
-"""Rows that are jammed without any shared operand."""
+_ROWS_AT_PLACES = number("loop_tiles._ROWS_AT_PLACES")
+_MANY_REGISTERS = number("loop_tiles._MANY_REGISTERS")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,6 @@ def find_tile(rows: ForOp, costs: Costs, target: Target) -> Tile | None:
     varying = varying_values(rows)
     is_shared = any(not any(value in varying for value in op.indices) for op in loads)
     kept = dict.fromkeys(buffer_name(op.buffer) for op in inside if isinstance(op, StoreOp))
-    registers = 4 if target.vector_registers >= 32 else 2
+    registers = 4 if target.vector_registers >= _MANY_REGISTERS else 2
     at_once = (target.vector_registers - 2 * registers) // registers if is_shared else _ROWS_AT_PLACES
     return Tile(name_of(columns), name_of(sum_), tuple(kept), at_once, registers * target.lanes(widest(columns)))

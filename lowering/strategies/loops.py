@@ -21,10 +21,12 @@ from itertools import pairwise
 from xdsl.ir import Block, Operation
 
 from ...codegen.targets import Target
+from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_float
 from ...errors import ScheduleError
+from ...thresholds import number
 from ..analysis.accesses import accesses, is_inside
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
 from ..analysis.nests import around, buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
@@ -43,16 +45,13 @@ from .base import Take, attempt, is_scalar, nests
 from .loop_tiles import Tile, find_tile
 from .sweeps import take_sweeps
 
-_MOST_PAIRS = 48
-"""Most pairs of accesses that are tested for dependences of one loop, at about 0.3 ms each."""
-_FEW = 8
-"""Least number of iterations for threads to share."""
-_PART_BITS = 1024
-"""Bytes of a row that a thread processes at once: two cache lines, which hardware prefetches together."""
-_MOST_COPIED = 256
-"""Most ops that the copies of a short loop inside of a vector loop may have."""
-_BLOCK = 64
-"""Vectors in a chunk of a loop that is both vectorized and shared by threads."""
+_MOST_PAIRS = number("loops._MOST_PAIRS")
+_FEW = number("loops._FEW")
+_LEAST_TRIPS = number("loops._LEAST_TRIPS")
+_PART_BITS = 2 * 8 * LINE_BYTES
+"""Bits of a row that a thread processes at once: two cache lines, which hardware prefetches together."""
+_MOST_COPIED = number("loops._MOST_COPIED")
+_BLOCK = number("loops._BLOCK")
 
 
 def schedule_loops(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
@@ -93,7 +92,11 @@ class _Scheduler:
         if loop.index.name_hint in self.refused or (loop.results and not self.is_order_free(loop)):
             return False
         known = loop.trip_count()
-        return loop.kind.data in ("seq", "parallel", "reduce") and (known is None or known >= 4) and obstacle(loop) is None
+        return (
+            loop.kind.data in ("seq", "parallel", "reduce")
+            and (known is None or known >= _LEAST_TRIPS)
+            and obstacle(loop) is None
+        )
 
     def is_order_free(self, loop: ForOp) -> bool:
         """Whether a reduction returns the same bits in any order, as sums of integers and extremes do, or may return others."""

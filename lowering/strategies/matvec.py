@@ -19,6 +19,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_float
+from ...thresholds import number
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, only_loop_in, statements
 from ..schedule.demote import Demote
@@ -35,16 +36,11 @@ from ..schedule.vectorize import Vectorize
 from .base import Take, copies, inside, stored_to
 from .product_nest import DEEPEST, GROUPS, bits_of, find_product
 
-ROWS = 8
-"""Rows of the matrix that are read at once."""
-BLOCK = 1024
-"""Most columns in a block: their sums stay in the first-level cache, and a row of the block is a page or two."""
-LEAST_BLOCKS = 4
-"""Least number of blocks: narrower matrices are better read otherwise."""
-LEAST_ELEMENTS = 1 << 16
-"""Least size of the matrix, in bytes: a smaller one stays in the caches in any order."""
-LEAST_ROW_BYTES = 16 << 10
-"""Least length of a row of a matrix times a vector, in bytes: shorter rows are a few pages, which hardware prefetches well."""
+ROWS = number("matvec.ROWS")
+BLOCK = number("matvec.BLOCK")
+LEAST_BLOCKS = number("matvec.LEAST_BLOCKS")
+LEAST_ELEMENTS = number("matvec.LEAST_ELEMENTS")
+LEAST_ROW_BYTES = number("matvec.LEAST_ROW_BYTES")
 
 
 def schedule_matvec(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:

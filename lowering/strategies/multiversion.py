@@ -11,16 +11,15 @@ from __future__ import annotations
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.module_rules import ONE_VARIANT
+from ...thresholds import number
 from ..analysis.nests import name_of
 from ..schedule.version import Version, bound_of, nest_of
 from .base import Take
 from .blocked import MANY_ROWS
 from .product_nest import find_product
 
-FEW = 32
-"""Most rows for which a matrix is read in place."""
-LEAST_WORK = 1 << 12
-"""Least multiplications per row: smaller products take as long as a call."""
+FEW = number("multiversion.FEW")
+LEAST_WORK = number("multiversion.LEAST_WORK")
 
 
 def schedule_versions(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:

@@ -20,18 +20,16 @@ from ...codegen.targets import Target
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
+from ...thresholds import number
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements
 from ..costs import element_bits, scalar_cost
 from ..schedule.prefetch import Prefetch
 from .base import Take
 
-_AHEAD = 8 << 10
-"""Prefetch distance in bytes: about the data that arrives during the latency of memory."""
-_AHEAD_OF_PASSES = 4 << 10
-"""Prefetch distance in bytes for rows of several passes, which leave more time; at least a row."""
-_LONG = 1 << 10
-"""Least length of a part of a row, in bytes, for which most prefetched elements are read by the same loop."""
+_AHEAD = number("prefetches._AHEAD")
+_AHEAD_OF_PASSES = number("prefetches._AHEAD_OF_PASSES")
+_LONG = number("prefetches._LONG")
 
 
 def schedule_prefetches(kernel: KernelOp, target: Target, take: Take) -> None:

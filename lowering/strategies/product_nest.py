@@ -8,18 +8,15 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_float, scalar_of, width_of
+from ...thresholds import number
 from ..analysis.lanes import runs_along
 from ..analysis.nests import only_loop_in, statements
 from ..costs import expected_trips
 
-LEAST_DEPTH = 4
-"""Least number of terms of a sum that is worth a register tile."""
-DEEPEST = 4096
-"""Most terms that are added one after the other: rounding errors grow with their number (docs/semantics.md)."""
-LEAST_SUMS = 12
-"""Independent sums of a tile that hide the latency of additions, with some to spare: 8 take a tenth longer."""
-GROUPS = 512
-"""Deeper sums over a matrix that is read once are added in groups of this many tiles of its rows."""
+LEAST_DEPTH = number("product_nest.LEAST_DEPTH")
+DEEPEST = number("product_nest.DEEPEST")
+LEAST_SUMS = number("product_nest.LEAST_SUMS")
+GROUPS = number("product_nest.GROUPS")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ...dialects.loop.grain import LEAST_CHUNK_OPS, MOST_PARTS, wanted
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import shape_of
+from ...thresholds import number
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, only_loop_in, ops_in, statements
 from ..analysis.parallel import LANES_AT_ONCE, run_cost
@@ -29,8 +30,7 @@ from .lanes import cheapest
 
 PART = 2 * LEAST_CHUNK_OPS
 """Scalar operations in a part: vectorized, a few microseconds of work."""
-ALIGNED = 64
-"""Divisor of the length of long parts, in iterations: whole vectors of elements."""
+ALIGNED = number("reductions.ALIGNED")
 
 
 @dataclass(frozen=True)

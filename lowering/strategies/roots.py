@@ -9,15 +9,14 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.scalar_facts import facts_of
 from ...dialects.types import shape_of
+from ...thresholds import number
 from ..analysis.nests import holds, name_of, ops_in
 from ..op_costs import instructions
 from ..schedule.share_roots import ShareRoots, roots
 from .base import Take
 
-_PRODUCTS = 6
-"""Instructions for half of the square roots of a vector by multiplications."""
-_LEAST_LANES = 32
-"""The same for a vector of two AVX-512 registers; the divider computes the roots of one."""
+_PRODUCTS = number("roots._PRODUCTS")
+_LEAST_LANES = number("roots._LEAST_LANES")
 
 
 def schedule_roots(kernel: KernelOp, target: Target, take: Take) -> None:

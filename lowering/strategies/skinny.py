@@ -36,6 +36,7 @@ from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
+from ...thresholds import number
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
@@ -56,17 +57,12 @@ from .base import Take, attempt, copies, inside, jam_rows, stored_to
 from .product_nest import DEEPEST, GROUPS, Product, bits_of, find_product
 from .prologues import compute_prologue_at, inline_prologue, main_operand
 
-ROWS_OF_REGISTER = 4
-"""Most rows of the result, for each vector register of the target: a tile of the right operand in registers serves this many
-rows in the time in which packing would pay."""
-LEAST_BYTES = 2 << 20
-"""Least size of the right operand, in bytes: a smaller one stays in the caches, where tiles with the most rows are faster."""
-COLUMNS_OF_DOTS = 6
-"""Columns in a tile where both operands run along the depth: the number of uses of each element of a row."""
-DEPTH_OF_DOTS = 1024
-"""Terms that such a tile adds before it reduces across lanes: their operands fit the first-level cache."""
-LEAST_BLOCKS = 8
-"""Least number of blocks of columns. More, for more threads, would read narrow strips: of 512 bytes half as fast again."""
+ROWS_OF_REGISTER = number("skinny.ROWS_OF_REGISTER")
+LEAST_BYTES = number("skinny.LEAST_BYTES")
+COLUMNS_OF_DOTS = number("skinny.COLUMNS_OF_DOTS")
+DEPTH_OF_DOTS = number("skinny.DEPTH_OF_DOTS")
+LEAST_BLOCKS = number("skinny.LEAST_BLOCKS")
+_LEAST_VECTORS = number("skinny._LEAST_VECTORS")
 
 
 def schedule_skinny(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
@@ -205,7 +201,11 @@ def find_dots(product: Product, target: Target) -> Dots | None:
     if not _is_large(product, target) or not all(runs_along(op, product.depth) for op in (product.left, product.right) if op):
         return None
     rows, lanes = min(m, target.vector_registers // 8), target.lanes(bits_of(product.depth))
-    return Dots(rows, COLUMNS_OF_DOTS, DEPTH_OF_DOTS, lanes) if k >= 4 * lanes and n >= LEAST_BLOCKS * COLUMNS_OF_DOTS else None
+    return (
+        Dots(rows, COLUMNS_OF_DOTS, DEPTH_OF_DOTS, lanes)
+        if k >= _LEAST_VECTORS * lanes and n >= LEAST_BLOCKS * COLUMNS_OF_DOTS
+        else None
+    )
 
 
 def run_dots(kernel: KernelOp, product: Product, dots: Dots, take: Take) -> None:

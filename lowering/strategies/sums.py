@@ -12,18 +12,15 @@ from xdsl.dialects import arith
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.types import is_float, scalar_of
+from ...thresholds import number
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import name_of, ops_in
 from ..schedule.regroup import Regroup
 from .base import Take
 
-GROUP = 128
-"""Iterations in a group, and groups that are added one after the other."""
-GROUP_OF_PRODUCTS = 512
-"""Iterations in a group of products, which may belong to a register tile: at its end the tile is stored and loaded once. Rows
-that fill no tile are added in the same order."""
-FEW = 32
-"""Most iterations that may continue from a number in memory: starting from zero would take a tenth longer."""
+GROUP = number("sums.GROUP")
+GROUP_OF_PRODUCTS = number("sums.GROUP_OF_PRODUCTS")
+FEW = number("sums.FEW")
 
 
 def schedule_sums(kernel: KernelOp, target: Target, take: Take) -> None:

@@ -16,14 +16,14 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
+from ...thresholds import number
 from ..analysis.accesses import Access, accesses
 from ..analysis.nests import holds, name_of, only_loop_in, statements
 from ..schedule.interleave import Interleave
 from .base import Take, attempt
 
-STRIP = 32
-"""Rows in a strip: with rows of some KB they fit the second-level cache, and few are at an edge."""
-_MOST_HALO = 4
+STRIP = number("sweeps.STRIP")
+_MOST_HALO = number("sweeps._MOST_HALO")
 
 
 def schedule_sweeps(kernel: KernelOp, target: Target, take: Take) -> None:

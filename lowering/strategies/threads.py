@@ -21,6 +21,7 @@ from ...dialects.loop import grain
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.scalar_ops import is_function
+from ...thresholds import number
 from ..analysis.bounds import constant_extent
 from ..analysis.columns import find_columns
 from ..analysis.conditions import known_at
@@ -32,8 +33,7 @@ from ..schedule.outline import Outline
 from ..schedule.use_threads import UseThreads
 from .base import Take
 
-_MANY_SUMS = 8
-"""Number of sums of a loop that occupy most of the registers."""
+_MANY_SUMS = number("threads._MANY_SUMS")
 
 
 def schedule_threads(kernel: KernelOp, target: Target, take: Take) -> None:

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
+from ...thresholds import number
 from ..analysis.bounds import constant_extent
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of
@@ -27,13 +28,10 @@ from .base import Take, copies, inside, jam_rows
 from .product_nest import Product, bits_of, even_rows, find_product
 from .prologues import inline_prologue
 
-TILES_OF_A_PANEL = 4
-"""Least tiles of rows that read a panel of columns for which packing pays."""
+TILES_OF_A_PANEL = number("tiled.TILES_OF_A_PANEL")
 
 
-LEAST_DEPTH_OF_NARROW = 16
-"""Least terms of sums of fewer columns than a vector has lanes, which wastes lanes: with fewer terms other loops are as
-fast."""
+LEAST_DEPTH_OF_NARROW = number("tiled.LEAST_DEPTH_OF_NARROW")
 
 
 def find_narrow(nest: ForOp, target: Target) -> Product | None:

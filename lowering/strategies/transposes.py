@@ -20,6 +20,7 @@ from ...dialects.loop.grain import wanted
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import element_of, is_bool, shape_of, width_of
+from ...thresholds import number, ratio
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import around, loops, name_of, only_loop_in, statements
 from ..costs import expected_trips
@@ -32,12 +33,10 @@ from ..schedule.vectorize import Vectorize
 from ..widening import is_lanewise
 from .base import Take
 
-_MOST_OPS = 24
-"""Most ops in a body that is copied for each row of a tile: a larger one computes rather than moves."""
+_MOST_OPS = number("transposes._MOST_OPS")
 
-# instructions an element: in a tile (a load, a store and shuffles of one row, shared by its lanes), and outside all tiles
-_IN_TILE = 6.0
-_BESIDE = 2.5
+_IN_TILE = ratio("transposes._IN_TILE")
+_BESIDE = ratio("transposes._BESIDE")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.grain import uneven
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...thresholds import number
 from ..analysis.lanes import lane_stride, runs_along, stored_bits
 from ..analysis.nests import around, buffer_name, name_of, ops_in, statements, walk
 from ..analysis.regions import extent
@@ -42,8 +43,7 @@ from .base import Take, attempt
 from .block_product import is_sum
 from .convolutions import schedule_convolutions, sum_by_parts
 
-VECTORS = 4
-"""Vectors of result features in a block of filters."""
+VECTORS = number("winograd.VECTORS")
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "errors": set(),
     "name_table": set(),
     "names": {"name_table", "runtime.gc_pause"},
+    "thresholds": set(),
     "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
     "dialects": {"debug_counters", "extensions", "errors"},
@@ -48,6 +49,7 @@ MAY_IMPORT = {
         "diagnostics",  # positions in source files
         "debug_counters",
         "errors",
+        "thresholds",
         "transforms.graph_collapse_dims",
         "transforms.graph_decompose",
         "transforms.graph_fuse",
