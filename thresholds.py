@@ -258,6 +258,19 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Deeper sums over a matrix that is read once are added in groups of this many tiles of its rows.",
         "matrix @ vector: depth",
     ),
+    "recurrences._AT_ONCE": Threshold(
+        4.0, "instructions", "Instructions that a processor starts in a cycle.", "running sums: rows"
+    ),
+    "recurrences._LEAST": Threshold(
+        1.5,
+        "ratio",
+        "Least number of times that the ops of an iteration fit into its latency, for rows to be jammed.",
+        "running sums: rows",
+    ),
+    "recurrences._MOST_ROWS": Threshold(8, "rows", "Most rows at once: more run out of registers.", "running sums: rows"),
+    "recurrences._MOST_OPS": Threshold(
+        48, "ops", "Most ops in a row's loops: longer ones are overlapped less than they spill registers.", "running sums: rows"
+    ),
     "reductions.ALIGNED": Threshold(
         64, "iterations", "Divisor of the length of long parts, in iterations: whole vectors of elements.", "sum: elements"
     ),

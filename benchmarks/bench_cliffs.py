@@ -115,6 +115,7 @@ WALKS = (
     Walk("stencil: rows", _smoothed, lambda n: [(n, 2048)], lambda n: n, (32, 64)),
     Walk("Fourier transform: length", lambda x: lnp.abs(lnp.fft.fft(x)), lambda n: [(64, n)], lambda n: n, (64, 1024)),
     Walk("square roots: elements", lambda x: lnp.sqrt(lnp.abs(x)), lambda n: [(n,)], lambda n: n, (1 << 15,)),
+    Walk("running sums: rows", lambda x: lnp.cumsum(x, axis=1), lambda n: [(n, 512)], lambda n: n, (8, 64)),
     Walk("transpose: rows", lambda x: lnp.exp(x.T), lambda n: [(n, 1024)], lambda n: n, (64, 1024)),
 )
 

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
+from ...thresholds import number, ratio
 from ..analysis.affine import Affine
 from ..analysis.nests import holds, name_of, ops_in, walk
 from ..op_costs import instructions, latency
@@ -24,14 +25,10 @@ from ..schedule.cloning import subscripts
 from ..schedule.unroll_and_jam import UnrollAndJam
 from .base import Take, attempt, is_scalar
 
-_AT_ONCE = 4.0
-"""Instructions that a processor starts in a cycle."""
-_LEAST = 1.5
-"""Least number of times that the ops of an iteration fit into its latency, for rows to be jammed."""
-_MOST_ROWS = 8
-"""Most rows at once: more run out of registers."""
-_MOST_OPS = 48
-"""Most ops in a row's loops: longer ones are overlapped less than they spill registers."""
+_AT_ONCE = ratio("recurrences._AT_ONCE")
+_LEAST = ratio("recurrences._LEAST")
+_MOST_ROWS = number("recurrences._MOST_ROWS")
+_MOST_OPS = number("recurrences._MOST_OPS")
 
 
 def schedule_recurrences(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
