@@ -510,6 +510,8 @@ class IfOp(LoopOp):
 
 
 def _terminated(region: Region) -> Region:
+    if not region.blocks:  # nothing between the braces
+        region.add_block(Block())
     if not isinstance(region.block.last_op, YieldOp):
         region.block.add_op(YieldOp.create())
     return region

@@ -33,6 +33,10 @@ loop.kernel @loops(%x: memref<32x64xf32>, %n: index) {
     loop.for unroll %u = 0 to 4 {
       loop.store %r, %x[%i, %u] : memref<32x64xf32>
     }
+    loop.if %c {
+    } else {
+      loop.store %r, %x[%i, 0] : memref<32x64xf32>
+    }
   }
 }
 

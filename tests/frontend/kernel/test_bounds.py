@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from lamina.dialects.loop.memory import CheckOp
 from lamina.errors import KernelError
+from lamina.executor.kernels import find_kernel
 from lamina.frontend.kernel.build import build_kernel
 from lamina.lowering.analysis.inbounds import findings
-from lamina.written_kernels import find_kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import by_python

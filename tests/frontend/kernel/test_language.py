@@ -11,7 +11,10 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.dialects.context import make_context
+from lamina.dialects.parsing import parse_module
 from lamina.errors import KernelError
+from lamina.frontend.kernel.build import build_kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -628,6 +631,8 @@ def try_stmt(x: lm.f64["N"], o: lm.f64["N"]):
 @pytest.mark.parametrize("name", list(CASES))
 def test_as_in_python(name: str) -> None:
     function, args = CASES[name]
+    text = str(build_kernel(function))
+    assert str(parse_module(make_context(), text)) == text
     given = list(args)
     want = by_python(function, given)
     agree(natively(function, given), want)

@@ -10,6 +10,8 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.dialects.context import make_context
+from lamina.dialects.parsing import parse_module
 from lamina.frontend.kernel.build import build_kernel
 from lamina.runtime.interpreter import Interpreter
 
@@ -249,6 +251,7 @@ def by_python(function: Any) -> list[Any]:
 def interpreted(function: Any) -> list[Any]:
     module = build_kernel(function)
     module.verify()
+    module = parse_module(make_context(), str(module))
     args = arguments()
     Interpreter(module).launch("k", [*args[:6], np.int64(args[6]), *args[7:], ROWS, COLUMNS])
     return args[-2:]
