@@ -14,6 +14,7 @@ from ...api import (
     INT64,
     DTypeError,
     ShapeError,
+    Size,
     Tracer,
     broadcast_tracer,
     build,
@@ -289,7 +290,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     >>> lm.random.permutation(lm.random.key(0), 5)
     array([4, 3, 2, 0, 1])
     """
-    if isinstance(x, int):
+    if isinstance(x, int | Size):
         return _shuffled(key, iota((x,), 0, INT64), 0)
     x = lift(x)
     axis = normalize_axis(axis, x.ndim)
@@ -298,12 +299,22 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     return take(x, _shuffled(key, iota((x.shape[axis],), 0, INT64), 0), axis)
 
 
+_MOST_ROUNDS = 3
+"""Rounds of `_shuffled` for up to 2^32 elements: all of them where a call alone knows how many there are."""
+
+
 def _shuffled(key: Any, x: Tracer, axis: int) -> Tracer:
     """Sorted by random keys, so often that equal ones hardly matter: the rounds distinguish more than the cube of the size."""
-    rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(2**32 - 1))
-    for _ in range(rounds):
+    size: Any = x.size
+    is_open = isinstance(size, Size)
+    rounds = _MOST_ROUNDS if is_open else math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
+    for k in range(rounds):
         key, mine = (take(split(key), k, 0) for k in range(2))
-        _, x = sort_together([random_bits(mine, x.shape, UINT32)], [x], axis)
+        _, shuffled = sort_together([random_bits(mine, x.shape, UINT32)], [x], axis)
+        if is_open and k:
+            needed = compare("gt", lift_as(size, INT64), full_like_tracer(lift_as(size, INT64), int((2**32 - 1) ** (k / 3))))
+            shuffled = select(broadcast_tracer(needed, x.shape), shuffled, x)
+        x = shuffled
     return x
 
 
@@ -321,9 +332,9 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
         ShapeError: there is nothing to choose from, fewer elements than requested without replacement, or `p` has another size.
     """
     shape = static_shape(shape)
-    among = None if isinstance(a, int) else lift(a)
+    among = None if isinstance(a, int | Size) else lift(a)
     axis = 0 if among is None else normalize_axis(axis, among.ndim)
-    count = int(a) if among is None else among.shape[axis]
+    count: Any = a if among is None else among.shape[axis]
     if count <= 0 and math.prod(shape):
         raise ShapeError(f"nothing to choose from: the size is {count}")
     if not replace and count < math.prod(shape):
