@@ -16,6 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import OpFacts, Rounding, rounding_by
+from ..sizes.polynomial import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, numpy_dtype, shape_of, show_shape, tensor, width_of
 from .base import Custom, Equation, GraphOp, Props, Read, Types, Zero, graph_op, integer, ints, normalize_dims, one_of, word
 from .batching import along
@@ -205,7 +206,7 @@ class ArgOp(GraphOp, ABC):
 
         # positions are as wide as elements: vectors of both then take equally many registers
         element = element_of(self.x)
-        narrow = shape[dim] < 2**31 and 1 < width_of(element) <= 32
+        narrow = is_at_most(shape[dim], 2**31 - 1) and 1 < width_of(element) <= 32
         position = i32 if narrow else i64
         read = Read(0, reduction_map(len(shape), [dim]))
         monoid = self.name.removeprefix("graph.")
