@@ -54,7 +54,6 @@ from .frontend.functions.implicit import custom_linear_solve as custom_linear_so
 from .frontend.functions.implicit import custom_root as custom_root
 from .frontend.functions.implicit import gmres as gmres
 from .frontend.functions.ravel import ravel_pytree as ravel_pytree
-from .frontend.run import lazy as lazy
 from .frontend.run.eager import EagerTrace as EagerTrace
 from .frontend.run.eager import api as array_function
 from .frontend.run.eager import creation as creation
@@ -160,7 +159,6 @@ from .frontend.trace.tracing import several as several
 from .frontend.trace.tracing import token as token
 from .frontend.trace.wrapped import WrappedArray as WrappedArray
 from .frontend.trace.wrapped import wrapped_class as wrapped_class
-from .runtime import scalar_types as scalar_types
 from .runtime.array import as_array as as_array
 from .runtime.scalar_types import scalar_type as scalar_type
 from .runtime.scalars import is_a as is_a
@@ -175,14 +173,13 @@ __all__ = [
     "conv_windows", "creation", "current", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "dilated_size",
     "dtype_of", "each_call", "edit", "element_type", "filled", "float0", "fori_loop", "full_like_tracer", "function_name",
     "gmres", "greatest", "here", "inexact", "is_a", "is_array_like", "is_at_least", "is_complex_dtype", "is_float_dtype",
-    "is_inexact_dtype", "is_integer_dtype", "is_node_type", "is_staging", "is_traced", "jit", "jvp", "lazy", "least", "lift",
-    "lift_as", "lift_float", "lift_into", "lift_operands", "located", "looped", "named_axis", "named_operation", "narrowed",
-    "nonnegative", "normalize_axes", "normalize_axis", "numpy_dtype", "operand", "operation", "part_dtype", "permuted_back",
-    "permuted_rows", "positive", "prepare", "pytree", "ravel_pytree", "register_dataclass", "register_pytree_node",
-    "require_at_least", "reshape_tracer", "result_type", "reverse_tracer", "roots_of_unity", "rounded_cast", "scalar_functions",
-    "scalar_type", "scalar_types", "scan", "select", "sequence_of_operands", "several", "slice_axis", "slice_tracer", "staging",
-    "static_int", "static_shape", "stop_gradient", "switch", "tensor", "token", "trace_function", "trainable",
-    "transpose_tracer", "tree_children", "tree_flatten", "tree_leaves", "tree_map", "tree_node", "tree_structure",
-    "tree_unflatten", "tree_upto", "ufunc_dtypes", "ufunc_op", "unary_operation", "value_and_grad", "vmap", "weak_result",
-    "while_loop", "with_slopes", "wrapped_class",
+    "is_inexact_dtype", "is_integer_dtype", "is_node_type", "is_staging", "is_traced", "jit", "jvp", "least", "lift", "lift_as",
+    "lift_float", "lift_into", "lift_operands", "located", "looped", "named_axis", "named_operation", "narrowed", "nonnegative",
+    "normalize_axes", "normalize_axis", "numpy_dtype", "operand", "operation", "part_dtype", "permuted_back", "permuted_rows",
+    "positive", "prepare", "pytree", "ravel_pytree", "register_dataclass", "register_pytree_node", "require_at_least",
+    "reshape_tracer", "result_type", "reverse_tracer", "roots_of_unity", "rounded_cast", "scalar_functions", "scalar_type",
+    "scan", "select", "sequence_of_operands", "several", "slice_axis", "slice_tracer", "staging", "static_int", "static_shape",
+    "stop_gradient", "switch", "tensor", "token", "trace_function", "trainable", "transpose_tracer", "tree_children",
+    "tree_flatten", "tree_leaves", "tree_map", "tree_node", "tree_structure", "tree_unflatten", "tree_upto", "ufunc_dtypes",
+    "ufunc_op", "unary_operation", "value_and_grad", "vmap", "weak_result", "while_loop", "with_slopes", "wrapped_class",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,23 @@ from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 
 _Type = TypeVar("_Type", bound=type)
 
-functions: Any = None
-"""The functions that methods of arrays call where an argument is traced, and for `x.at`: the frontend installs them."""
+
+class ArrayMethods(Protocol):
+    """The functions that methods of arrays call where an argument is traced, and for `x.at`."""
+
+    def At(self, x: Any, /) -> Any: ...
+
+    def getitem(self, x: Any, index: Any, /) -> Any: ...
+
+    def dot(self, x: Any, y: Any, /) -> Any: ...
+
+
+_methods: list[ArrayMethods] = []
+
+
+def provide(methods: ArrayMethods) -> None:
+    """Say which functions these are; the frontend does, once."""
+    _methods[:] = [methods]
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -80,20 +95,20 @@ class Array(np.ndarray[Any, Any]):
     @property
     def at(self) -> Any:
         """`x.at[index].add(values)`: a new array with some elements changed; also `set multiply divide power min max get`."""
-        return functions.At(self)
+        return _methods[0].At(self)
 
     def __getitem__(self, index: Any) -> Any:
         try:
             return np.ndarray.__getitem__(self, index)
         except TracingError:  # a traced index has no number
-            return functions.getitem(self, index)
+            return _methods[0].getitem(self, index)
 
     def dot(self, other: Any, out: Any = None) -> Any:
         """`np.dot`, also with a traced array."""
         try:
             return np.ndarray.dot(self, other, out)
         except TracingError:
-            return functions.dot(self, other)
+            return _methods[0].dot(self, other)
 
     sum, prod, mean, var, std = map(_reduction, ("sum", "prod", "mean", "var", "std"))
     max, min, any, all = map(_reduction, ("max", "min", "any", "all"))

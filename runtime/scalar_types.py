@@ -7,22 +7,24 @@ its instances are NumPy's, `np.dtype` accepts it, and it is called with numbers 
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-converted: Any = None
-"""A traced array in a dtype, and None of all else: `lamina.numpy` puts it here when it is imported."""
+Conversion = Callable[[Any, type[np.generic]], Any]
+"""From an argument and a type of NumPy to the argument in that type; None where NumPy converts it."""
 
 
 class ScalarType(type):
     """The type of such types."""
 
     numpy: type[np.generic]
+    conversion: Conversion
 
     def __call__(cls, *args: Any) -> Any:
-        found = converted(args[0], cls.numpy) if len(args) == 1 else None
+        found = cls.conversion(args[0], cls.numpy) if len(args) == 1 else None
         return cls.numpy(*args) if found is None else found
 
     def __eq__(cls, other: object) -> bool:
@@ -49,9 +51,10 @@ class ScalarType(type):
 
 
 @cache
-def scalar_type(of: type[np.generic]) -> Any:
+def scalar_type(of: type[np.generic], conversion: Conversion) -> Any:
     """A type of NumPy or of ml_dtypes that converts traced arrays, too."""
-    return ScalarType(of.__name__, (of,), {"__slots__": (), "__doc__": of.__doc__, "__module__": of.__module__, "numpy": of})
+    described = {"__slots__": (), "__doc__": of.__doc__, "__module__": of.__module__}
+    return ScalarType(of.__name__, (of,), {**described, "numpy": of, "conversion": staticmethod(conversion)})
 
 
-copyreg.pickle(ScalarType, lambda cls: (scalar_type, (cls.numpy,)))  # pyright: ignore[reportArgumentType]
+copyreg.pickle(ScalarType, lambda cls: (scalar_type, (cls.numpy, cls.conversion)))  # pyright: ignore[reportArgumentType]

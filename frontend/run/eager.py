@@ -30,6 +30,7 @@ from ..trace.wrapped import wrapped_class
 from . import ufunc_keywords
 from .eager_calls import MOST_ITEMS, NUMBERS, PLAIN, Writer, identities, places
 from .eager_programs import WORTH_CODE, EagerProgram
+from .lazy import deferred
 
 Array = np.ndarray[Any, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,9 +40,6 @@ _KEPT = 4096
 
 _WORTH_AN_ENTRY = 8
 """Calls of known programs after which the native entry is loaded: 45 ms, a seventh of the imports of a first call."""
-
-deferred: Any = None
-"""Returns the deferred result of a program: set by `lazy.py` when it is imported."""
 
 
 class EagerTrace(Trace):

@@ -30,7 +30,6 @@ from ...runtime.scalars import is_a
 from ..trace.array_functions import arrays as lnp
 from ..trace.config import config
 from ..trace.tracing import Deferred
-from . import eager
 from .eager_programs import EagerProgram
 
 Array = np.ndarray[Any, Any]
@@ -307,6 +306,3 @@ def _compiled(
     module = ModuleOp([FuncOp("main", (types, [x.type for x in results]), Region(block), "public")])
     module.attributes["lamina.phase"] = StringAttr("optimized")
     return executor.function(module)
-
-
-eager.deferred = deferred

@@ -27,7 +27,8 @@ from ..trace.locations import located
 from ..trace.program import Aval, Program, abstract, argument_paths, is_staging, trace_function
 from ..trace.promotion import is_inexact_dtype
 from ..trace.pytree import TreeDef, flatten
-from ..trace.tracing import Read, current
+from ..trace.tracer import Read
+from ..trace.tracing import current
 from . import record_programs, record_text
 from .lowered import Lowered
 from .record_programs import Copy

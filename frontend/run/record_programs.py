@@ -20,7 +20,7 @@ from ...dialects.types import element_of, i64, is_bool, is_complex, is_float, sh
 from ...executor import executor
 from ..trace.locations import file_location
 from ..trace.program import Program
-from ..trace.tracing import Read
+from ..trace.tracer import Read
 
 Array = np.ndarray[Any, Any]
 

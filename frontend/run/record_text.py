@@ -18,7 +18,7 @@ from ...dialects.graph.base import GraphOp
 from ...dialects.graph.builder import dense_array
 from ...dialects.types import shape_of
 from ..trace.locations import shortened
-from ..trace.tracing import Read
+from ..trace.tracer import Read
 
 if TYPE_CHECKING:
     from .record import Node, Record

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
-from ...runtime import array as array_class
+from ...runtime.array import provide
 
 PROVIDER = "...library.numpy.namespace"
 """The module with the functions, relative to this one: the one place where the frontend names a library."""
@@ -114,4 +114,4 @@ class _Provided:
 
 
 arrays: ArrayFunctions = cast("ArrayFunctions", _Provided())
-array_class.functions = arrays
+provide(arrays)

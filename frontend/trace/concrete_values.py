@@ -21,10 +21,8 @@ from ...errors import SizeError
 from ...runtime.array import as_array
 from ...runtime.arrays import plain
 from ..run.eager_programs import COMPILED_WORK, interpreted_work
-from . import tracer
 from .locations import user_place
-from .tracer import Tracer, UnknownValueError
-from .tracing import Read
+from .tracer import PRINTING, Read, Tracer, UnknownValueError
 
 if TYPE_CHECKING:
     from .tracing import Trace
@@ -108,7 +106,7 @@ def _compiled(op: Operation, trace: Trace, operands: list[Array]) -> tuple[Array
 def readable(x: Tracer, what: str) -> Array:
     """A copy of the value, which the caller may change."""
     value = value_of(x)
-    if x.within.reads is not None and what != tracer.PRINTING:
+    if x.within.reads is not None and what != PRINTING:
         x.within.reads.append(Read(what, value, x.value, user_place()))
     return as_array(value.copy())
 
@@ -124,6 +122,3 @@ def run_all(trace: Trace) -> None:
             trace.values[argument] = _argument(argument, trace)
     for op in list(trace.block.ops):
         _run(op, trace)
-
-
-tracer.readable = readable

@@ -17,7 +17,6 @@ from xdsl.ir import Region
 from ...dialects.module_rules import ONE_VARIANT
 from ...dialects.sizes.polynomial import Size
 from ...errors import DTypeError, LaminaError, TracingError
-from . import concrete_values  # noqa: F401  tracers call them
 from .config import config
 from .locations import located, place_of
 from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical

@@ -8,6 +8,7 @@ import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -18,14 +19,10 @@ from ...errors import TracingError
 from ...runtime.array import Array, array_namespace
 from .array_functions import arrays as lnp
 from .config import config
-from .locations import is_users, located
+from .locations import is_users, located, shortened
 
 if TYPE_CHECKING:
     from .tracing import Trace
-
-
-readable: Any = None
-"""Returns the value of a tracer: set by `concrete_values.py` in the same way."""
 
 
 class UnknownValueError(Exception):
@@ -34,6 +31,28 @@ class UnknownValueError(Exception):
 
 PRINTING = "formatting"
 """Why a value is read that decides nothing."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A value that Python has read from a traced array: its consequences are frozen in the trace.
+
+    Attributes:
+        what: how it was read: `if`, `float()`, `int()` ...
+        value: the array.
+        of: the tracer that has the value.
+        place: file, line and column of the user's expression.
+    """
+
+    what: str
+    value: np.ndarray[Any, Any]
+    of: SSAValue
+    place: tuple[str, int, int] | None
+
+    def __str__(self) -> str:
+        shown = str(self.value) if self.value.ndim == 0 else f"{self.value.dtype}{list(self.value.shape)}"
+        where = "" if self.place is None else f"{shortened(self.place[0])}:{self.place[1]}: "
+        return f"{where}{self.what} read {shown}"
 
 
 class _Asked(threading.local):
@@ -236,7 +255,7 @@ class Tracer:
     def _value(self, what: str, remedy: str) -> np.ndarray[Any, Any]:
         """The value, where it is known (`concrete_values.py`); a remedy, where it is not."""
         try:
-            return readable(self, what)
+            return self.within.readable(self, what)
         except UnknownValueError as error:
             asked.values = True
             raise located(TracingError(f"{what} needs the values of {self!r}, {error}: {remedy}")) from None

@@ -10,7 +10,6 @@ import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
@@ -26,10 +25,11 @@ from ...dialects.sizes.polynomial import Size
 from ...dialects.types import element_type, numpy_dtype, tensor
 from ...errors import DTypeError, TracingError
 from ...runtime.dispatch import gate
+from . import concrete_values
 from .array_functions import arrays as lnp
-from .locations import is_users, located, shortened, user_location
+from .locations import is_users, located, user_location
 from .promotion import COMPLEX128, FLOAT64, INT64, STORED, Token, canonical, common_dtype, computed, inexact, is_float_dtype
-from .tracer import Tracer, asked
+from .tracer import Read, Tracer, asked
 
 if TYPE_CHECKING:
     from .program import Program
@@ -52,26 +52,7 @@ def current() -> Trace | None:
     return stack[-1] if stack else None
 
 
-@dataclass(frozen=True)
-class Read:
-    """A value that Python has read from a traced array: its consequences are frozen in the trace.
-
-    Attributes:
-        what: how it was read: `if`, `float()`, `int()` ...
-        value: the array.
-        of: the tracer that has the value.
-        place: file, line and column of the user's expression.
-    """
-
-    what: str
-    value: np.ndarray[Any, Any]
-    of: SSAValue
-    place: tuple[str, int, int] | None
-
-    def __str__(self) -> str:
-        shown = str(self.value) if self.value.ndim == 0 else f"{self.value.dtype}{list(self.value.shape)}"
-        where = "" if self.place is None else f"{shortened(self.place[0])}:{self.place[1]}: "
-        return f"{where}{self.what} read {shown}"
+Narrowing = Callable[[Tracer, np.dtype[Any]], None]
 
 
 class _LocatedBuilder(GraphBuilder):
@@ -100,6 +81,8 @@ class Trace:
         in_rule: whether it is in a rule of reverse mode (`custom_vjp`).
         reads: the values that Python has read, where a record of the run is made (`frontend/run/record.py`); one list for
             traces inside.
+        narrowing: called with each traced Python integer that becomes one of another dtype (`frontend/python/compile/`); of
+            traces inside, too.
         location: where the function is defined.
     """
 
@@ -129,6 +112,7 @@ class Trace:
         self.transposed: int = outer.transposed if outer is not None else 0
         self.in_rule: bool = outer is not None and outer.in_rule
         self.reads: list[Read] | None = outer.reads if outer is not None else None
+        self.narrowing: Narrowing | None = outer.narrowing if outer is not None else None
 
     def __enter__(self) -> Self:
         gate.close()
@@ -140,6 +124,14 @@ class Trace:
         self.active = False
         _state.stack.pop()
         gate.open()
+
+    def readable(self, x: Tracer, what: str) -> np.ndarray[Any, Any]:
+        """A copy of the value of one of its tracers.
+
+        Raises:
+            UnknownValueError: it depends on an argument without a value.
+        """
+        return concrete_values.readable(x, what)
 
     # -- values into the trace
 
@@ -500,8 +492,8 @@ def lift_as(x: Any, dtype: np.dtype[Any]) -> Tracer:
     x = trace.lift(operand(x))
     if x.dtype == dtype:
         return x
-    if narrowing is not None and x.weak and x.dtype.kind == "i":
-        narrowing(x, dtype)
+    if trace.narrowing is not None and x.weak and x.dtype.kind == "i":
+        trace.narrowing(x, dtype)
     if x.dtype.kind == "c" and dtype.kind not in "bc":
         raise DTypeError(f"complex numbers are not taken as {dtype}: use .real, abs(), or .astype, which drops imaginary parts")
     if x.dtype in STORED:
@@ -550,11 +542,6 @@ def _lift_rounded(x: Any, stored: np.dtype[Any]) -> Tracer:
     if x.dtype in STORED or np.can_cast(x.dtype, stored):
         return lift_as(x, computed(stored))
     return lift_as(lift_as(x, stored), computed(stored))
-
-
-narrowing: Callable[[Tracer, np.dtype[Any]], None] | None = None
-"""Told of each traced Python integer that becomes one of another dtype: `frontend/python/compile` puts it here when
-it is imported."""
 
 
 def lift_float(x: Any) -> Tracer:

@@ -36,23 +36,39 @@ from ...api import (
     is_traced,
     rounded_cast,
     scalar_type,
-    scalar_types,
     token,
 )
 from ...api import broadcast_shapes as broadcast_shapes_of
 
-bool = bool_ = scalar_type(np.bool_)
+
+def _converted(x: Any, dtype: Any) -> Any:
+    if is_traced((x,)):
+        return arrays.asarray(x, dtype)
+    if dtype in _ROUNDED and isinstance(x, float | int | np.ndarray | np.generic):
+        return rounded_cast(np.asarray(x, np.float64 if isinstance(x, int) else None), np.dtype(dtype))[()]
+    return None
+
+
+_ROUNDED = frozenset(dtype.type for dtype in STORED if is_float_dtype(dtype) and dtype.isbuiltin != 1)
+"""Types that ml_dtypes rounds to by way of float32."""
+
+
+def _scalar_type(of: type[np.generic]) -> Any:
+    return scalar_type(of, _converted)
+
+
+bool = bool_ = _scalar_type(np.bool_)
 ndarray = np.ndarray
 dtype = np.dtype
-int8, int16, int32, int64 = map(scalar_type, (np.int8, np.int16, np.int32, np.int64))
-uint8, uint16, uint32, uint64 = map(scalar_type, (np.uint8, np.uint16, np.uint32, np.uint64))
-float16, float32, float64 = map(scalar_type, (np.float16, np.float32, np.float64))
-complex64, complex128 = map(scalar_type, (np.complex64, np.complex128))
-bfloat16, int4, uint4 = map(scalar_type, (ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.uint4))
+int8, int16, int32, int64 = map(_scalar_type, (np.int8, np.int16, np.int32, np.int64))
+uint8, uint16, uint32, uint64 = map(_scalar_type, (np.uint8, np.uint16, np.uint32, np.uint64))
+float16, float32, float64 = map(_scalar_type, (np.float16, np.float32, np.float64))
+complex64, complex128 = map(_scalar_type, (np.complex64, np.complex128))
+bfloat16, int4, uint4 = map(_scalar_type, (ml_dtypes.bfloat16, ml_dtypes.int4, ml_dtypes.uint4))
 float8_e4m3fn, float8_e4m3fnuz, float8_e4m3b11fnuz = map(
-    scalar_type, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e4m3b11fnuz)
+    _scalar_type, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e4m3b11fnuz)
 )
-float8_e5m2, float8_e5m2fnuz = map(scalar_type, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz))
+float8_e5m2, float8_e5m2fnuz = map(_scalar_type, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e5m2fnuz))
 int_, uint, float_, single, double = int64, uint64, float64, float32, float64
 complex_, csingle, cdouble = complex128, complex64, complex128
 
@@ -82,18 +98,3 @@ def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """`np.broadcast_shapes`."""
     return broadcast_shapes_of([tuple(s) if isinstance(s, tuple | list) else (s,) for s in shapes])
-
-
-def _converted(x: Any, dtype: Any) -> Any:
-    if is_traced((x,)):
-        return arrays.asarray(x, dtype)
-    if dtype in _ROUNDED and isinstance(x, float | int | np.ndarray | np.generic):
-        return rounded_cast(np.asarray(x, np.float64 if isinstance(x, int) else None), np.dtype(dtype))[()]
-    return None
-
-
-_ROUNDED = frozenset(dtype.type for dtype in STORED if is_float_dtype(dtype) and dtype.isbuiltin != 1)
-"""Types that ml_dtypes rounds to by way of float32."""
-
-
-scalar_types.converted = _converted

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...api import TracingError, located
-from ...api import lazy as lazy  # eager.py calls it
 from ...names import attach, hidden
 from . import dtypes as dtypes  # scalar types convert by it
 from .ufunc_methods import with_methods

@@ -242,4 +242,35 @@ def test_one_file_generates_python() -> None:
         "frontend/python/compile/compiled.py",  # `lm.compile` itself
         "frontend/python/compile/report.py",
         "frontend/trace/generated.py",
+        "tools/names.py",  # reads the table that it writes
     ]
+
+
+def late_names(path: Path) -> set[str]:
+    """The names of a file that nothing has a value for when it is loaded: None, or annotated as Any."""
+    found: set[str] = set()
+    for node in parsed(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        is_any = isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) in ("Any", "None")
+        is_none = (
+            isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant) and node.value.value is None
+        )
+        if is_any or is_none:
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_no_file_fills_a_name_of_another_file() -> None:
+    """A value that another file has is passed, or registered by a function with types (`runtime/array.py`, `provide`)."""
+    late = {".".join(dotted(path)): names for path in files() if (names := late_names(path))}
+    for path in files():
+        modules: dict[str, str] = {}
+        package = list(path.relative_to(ROOT).parts[:-1])
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = [*package[: len(package) - (node.level - 1)], *(node.module.split(".") if node.module else [])]
+                modules |= {alias.asname or alias.name: ".".join([*base, alias.name]) for alias in node.names}
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+                home = modules.get(node.value.id, "")
+                assert node.attr not in late.get(home, ()), f"{path.relative_to(ROOT)}:{node.lineno} fills {home}.{node.attr}"

@@ -22,13 +22,11 @@ from . import builtin, session, writes
 from .code_objects import code_inside, definition
 from .generators import is_capturable
 from .helper_sites import RefusedError, Site
+from .helper_table import TABLE
 from .jumps import HELPERS
 from .rewrite import SITES, rewritten
 from .session import state
 from .source import find
-
-helpers: Any = None
-"""The module `runtime.py`, which rewritten code calls; it registers itself here."""
 
 _codes: dict[CodeType, Callable[[FunctionType], FunctionType] | None] = {}
 _rewritten: set[CodeType] = set()
@@ -127,7 +125,7 @@ def _maker(function: FunctionType) -> Callable[[FunctionType], FunctionType] | N
 
     def make(function: FunctionType) -> FunctionType:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        cells |= {HELPERS: CellType(helpers), SITES: CellType(sites)}
+        cells |= {HELPERS: CellType(TABLE), SITES: CellType(sites)}
         closure = tuple(cells[name] for name in compiled.co_freevars)
         made = FunctionType(compiled, function.__globals__, function.__name__, function.__defaults__, closure)
         made.__kwdefaults__, made.__qualname__ = function.__kwdefaults__, function.__qualname__

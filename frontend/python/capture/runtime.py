@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 import sys
 
-from . import convert as _convert
 from .branches import and_, compare, going, if_, known, not_, or_, ternary
 from .convert import attribute, convert, run
+from .helper_table import TABLE
 from .iteration import steps
 from .loops import for_, while_
 from .messages import assert_, raised, text
@@ -24,4 +24,4 @@ __all__ = [
     "steps", "ternary", "text", "while_",
 ]  # fmt: skip
 
-_convert.helpers = sys.modules[__name__]
+TABLE.register({name: getattr(sys.modules[__name__], name) for name in __all__})

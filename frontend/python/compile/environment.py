@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from ....runtime.array import Array
-from ...trace import tracing
 from ...trace.program import Aval, abstract
 from ...trace.promotion import INT64
 from ...trace.pytree import flatten, is_registered
 from ...trace.tracer import Tracer
 from ...trace.tracing import Deferred, Trace
-from ..capture.session import Reader, state
+from ..capture.session import Reader
 from .breaks import VALUES, GraphBreak, SpecializeError, is_users
 from .effects import Effects
 from .guards import Guards, Path, short
@@ -184,6 +183,11 @@ class Reading(Reader):
         if kind is int:
             self.integers[id(tracer)] = path, value
         return tracer
+
+    def narrowed(self, x: Tracer, dtype: np.dtype[Any]) -> None:
+        """A traced integer meets integers of another dtype, which take it only if they hold it: NumPy raises OverflowError."""
+        if dtype.kind in "iu" and (found := self.integers.get(id(x))) is not None:
+            self.fits(*found, dtype)
 
     def fits(self, path: Path, value: Any, dtype: np.dtype[Any]) -> None:
         """Guard that a Python integer is one of a dtype.
@@ -364,13 +368,3 @@ class Reading(Reader):
                     self.constants.update(known[1])
                     raise SpecializeError
                 raise GraphBreak(f"{what} of a number that was made of an array", "keep it an array")
-
-
-def _narrowing(x: Tracer, dtype: np.dtype[Any]) -> None:
-    """A traced integer meets integers of another dtype, which take it only if they hold it: NumPy raises OverflowError."""
-    reading = state.reader
-    if isinstance(reading, Reading) and dtype.kind in "iu" and (found := reading.integers.get(id(x))) is not None:
-        reading.fits(*found, dtype)
-
-
-tracing.narrowing = _narrowing

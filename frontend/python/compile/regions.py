@@ -283,6 +283,7 @@ class Region:
         with collecting_later(), convert._session(), Trace(program) as trace:
             trace.own_arguments = 0
             state.reader = reading = Reading(trace, self.constants, self.varying, from_source, self.sizes)
+            trace.narrowing = reading.narrowed
             guards = reading.guards
             reading.effects.shared, reading.effects.stale = source.shared, source.shared & source.last_bound.keys()
             k, options = guards.constant(config), guards.constant(config.options)
