@@ -146,10 +146,10 @@ class NestBuilder:
         else:
             self.store(value, self.results[result], point)
 
-    def local(self, shape: Sequence[int], element: Attribute, place: str = "stack", name: str | None = None) -> SSAValue:
+    def local(self, shape: Sequence[int], element: Attribute, space: str = "stack", name: str | None = None) -> SSAValue:
         """A local buffer of the innermost open loop; its contents start undefined."""
         sizes = [self.emitter.size_value(size) for size in shape if isinstance(size, Size)]
-        alloc = AllocOp.build_alloc("scratch" if sizes else place, memref(element, tuple(shape)), sizes, name=name)
+        alloc = AllocOp.build_alloc("scratch" if sizes else space, memref(element, tuple(shape)), sizes, name=name)
         self.emitter.insert(alloc)
         return alloc.buffer
 

@@ -224,7 +224,7 @@ def scratch_layout(kernel: KernelOp) -> tuple[dict[AllocOp, int], int]:
     offsets: dict[AllocOp, int] = {}
     total = 0
     for op in ops_in(kernel, AllocOp):
-        if op.place.data == "scratch" and not op.sizes:
+        if op.space.data == "scratch" and not op.sizes:
             size = size_bytes(op.buffer.type, op)
             if size > STACK_LIMIT_BYTES:
                 offsets[op] = total

@@ -386,11 +386,11 @@ class _Nest:
 
     def buffers(self, shape: tuple[int, ...], count: int, name: str = "part") -> list[tuple[SSAValue, SSAValue]]:
         size = 2 * count * math.prod(shape) * width_of(self.element) // 8
-        place = "stack" if size <= _MOST_STACK else "scratch"
+        space = "stack" if size <= _MOST_STACK else "scratch"
         return [
             (
-                self.b.local(shape, self.element, place, name=f"{name}_re"),
-                self.b.local(shape, self.element, place, name=f"{name}_im"),
+                self.b.local(shape, self.element, space, name=f"{name}_re"),
+                self.b.local(shape, self.element, space, name=f"{name}_im"),
             )
             for _ in range(count)
         ]
@@ -486,8 +486,8 @@ class _Nest:
     def copied_pairs(self, row: Any, first: Any, ends: Any) -> SSAValue:
         """Strided columns, copied."""
         b, size = self.b, 2 * self.n
-        place = "stack" if size * self.lanes * width_of(self.element) // 8 <= _MOST_STACK else "scratch"
-        copy = b.local((size, self.lanes), self.element, place, name="copy")
+        space = "stack" if size * self.lanes * width_of(self.element) // 8 <= _MOST_STACK else "scratch"
+        copy = b.local((size, self.lanes), self.element, space, name="copy")
         with b.loop(size) as at, b.loop(ends) as lane:
             b.store(b.read(0, [row, at.index, first + lane.index]), copy, [at.index, lane.index])
         return copy

@@ -280,29 +280,29 @@ class AllocOp(LoopOp):
     """
 
     name = "loop.alloc"
-    place = prop_def(StringAttr)
+    space = prop_def(StringAttr)
     sizes = var_operand_def(_INDEX)
     buffer = result_def(MemRefType)
     traits = traits_def(MemoryAllocEffect())
 
     @staticmethod
-    def build_alloc(place: str, type: MemRefType, sizes: Sequence[SSAValue] = (), name: str | None = None) -> AllocOp:
+    def build_alloc(space: str, type: MemRefType, sizes: Sequence[SSAValue] = (), name: str | None = None) -> AllocOp:
         """Create a local buffer."""
-        op = AllocOp.create(operands=sizes, result_types=[type], properties={"place": StringAttr(place)})
+        op = AllocOp.create(operands=sizes, result_types=[type], properties={"space": StringAttr(space)})
         op.buffer.name_hint = name
         return op
 
     def verify_(self) -> None:
-        if self.place.data not in ("register", "stack", "scratch"):  # C1
-            raise VerifyException(f"'loop.alloc' op place must be register, stack or scratch, got {self.place.data}")
+        if self.space.data not in ("register", "stack", "scratch"):  # C1
+            raise VerifyException(f"'loop.alloc' op memory space must be register, stack or scratch, got {self.space.data}")
         unknown = self.buffer.type.get_shape().count(DYNAMIC_INDEX)
         if unknown != len(self.sizes):  # C2
             raise VerifyException(f"'loop.alloc' op needs {unknown} sizes for {self.buffer.type}, got {len(self.sizes)}")
-        if unknown and self.place.data != "scratch":  # C2
+        if unknown and self.space.data != "scratch":  # C2
             raise VerifyException(f"'loop.alloc' op shape must be static unless it is scratch, got {self.buffer.type}")
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.place.data}")
+        printer.print_string(f" {self.space.data}")
         if self.sizes:
             printer.print_string("(")
             printer.print_list(self.sizes, printer.print_ssa_value)
@@ -313,7 +313,7 @@ class AllocOp(LoopOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> AllocOp:
-        place = parser.parse_identifier()
+        space = parser.parse_identifier()
         sizes: list[SSAValue] = []
         if parser.parse_optional_punctuation("("):
             sizes = [parser.resolve_operand(o, _INDEX) for o in parser.parse_comma_separated_list(
@@ -325,7 +325,7 @@ class AllocOp(LoopOp):
         return cls.create(
             operands=sizes,
             result_types=[parser.parse_type()],
-            properties={"place": StringAttr(place)},
+            properties={"space": StringAttr(space)},
             attributes=attributes,
         )
 

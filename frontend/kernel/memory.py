@@ -18,7 +18,7 @@ from . import annotations
 from .annotations import ScalarType
 from .calls import Calls
 from .values import Array, Complex, Index, Items, Mismatch, Number, Value, as_map, default, kind_of, meet
-from .views import place_of
+from .views import space_of
 
 _MAKERS: dict[Any, tuple[ScalarType, int | None, bool]] = {
     annotations.zeros: (annotations.f32, 0, True),
@@ -110,12 +110,12 @@ class Memory(Calls):
             count *= max(size, 1)
         if count >= _MOST_BYTES:
             self.refuse(node, f"a local array of {count} bytes is too large")
-        place = "scratch" if DYNAMIC in known else place_of(count)
+        space = "scratch" if DYNAMIC in known else space_of(count)
         b = self.math(node)
         given = [b.index(size) for size, k in zip(sizes, known, strict=True) if k == DYNAMIC]
         hinted = name if name.isascii() else None
         shape = [*known, 2] if is_complex else known
-        alloc = self.insert(AllocOp.build_alloc(place, memref(element, shape), given, hinted), node)
+        alloc = self.insert(AllocOp.build_alloc(space, memref(element, shape), given, hinted), node)
         return Array(alloc.results[0], sizes, is_complex=is_complex)
 
     def listed_array(self, name: str, node: ast.expr) -> Array:

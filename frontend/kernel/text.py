@@ -272,7 +272,7 @@ class _Printer:
         shape = [self.value(next(given)) if n == DYNAMIC_INDEX else str(n) for n in op.buffer.type.get_shape()]
         dims = f"{', '.join(shape)}{',' if len(shape) == 1 else ''}"
         dtype = numpy_dtype(op.buffer.type.element_type)
-        self.emit(f"{self.name(op.buffer)} = empty(({dims}), {dtype})  # {op.place.data}")
+        self.emit(f"{self.name(op.buffer)} = empty(({dims}), {dtype})  # {op.space.data}")
 
     def access(self, op: LoadOp | StoreOp) -> str:
         parts = [self.affine(e, op.indices) for e in op.map.data.results]

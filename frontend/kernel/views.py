@@ -159,7 +159,7 @@ class Views(Scope):
         """A local array with these contents, made where the kernel begins."""
         scratch = Block()
         b = ScalarBuilder(scratch, self.source.location(node))
-        alloc = AllocOp.build_alloc(place_of(data.nbytes), memref(element, data.shape), name=name if name.isascii() else None)
+        alloc = AllocOp.build_alloc(space_of(data.nbytes), memref(element, data.shape), name=name if name.isascii() else None)
         scratch.add_op(alloc)
         for at in np.ndindex(*data.shape):
             value = b.const(data[at].item(), element)
@@ -300,6 +300,6 @@ def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
-def place_of(size: int) -> str:
+def space_of(size: int) -> str:
     """Where a local array of so many bytes is."""
     return "stack" if size <= STACK_BYTES else "scratch"

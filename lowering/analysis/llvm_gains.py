@@ -30,7 +30,7 @@ def gains_from_llvm(kernel: KernelOp) -> bool:
     A kernel with a register tile does not count: the loops beside it only handle edges.
     """
     ops = walk(kernel)
-    if len(ops) > MOST_OPS or any(op.place.data == "register" for op in ops_in(kernel, AllocOp)):
+    if len(ops) > MOST_OPS or any(op.space.data == "register" for op in ops_in(kernel, AllocOp)):
         return False
     return any(map(_is_scalar, ops_in(kernel, ForOp, WhileOp))) or any(map(_widens, ops_in(kernel, ExtSIOp, ExtUIOp)))
 

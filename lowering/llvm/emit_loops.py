@@ -124,7 +124,7 @@ def _indexes_registers(op: ForOp) -> bool:
         buffer = getattr(inner, "buffer", None)
         if buffer is not None and op.index in inner.operands:
             owner = buffer.owner
-            if isinstance(owner, AllocOp) and owner.place.data == "register":
+            if isinstance(owner, AllocOp) and owner.space.data == "register":
                 return True
     return False
 

@@ -385,7 +385,7 @@ def alloc(e: FunctionEmitter, op: AllocOp) -> None:
     type = op.results[0].type
     assert isinstance(type, MemRefType)
     elem = memory_type(e.ty(type.element_type, op))
-    register = op.place.data == "register"
+    register = op.space.data == "register"
     found = e.plans.get(op)
     if found is None:  # unrolled copies share it: contents start undefined
         found = e.plans[op] = _memory(e, op, type, elem), _shape(e, op, type)
@@ -431,7 +431,7 @@ def _memory(e: FunctionEmitter, op: AllocOp, type: MemRefType, elem: Ty) -> str:
         size = count * elem.bits // 8
         if size <= STACK_LIMIT_BYTES:
             return e.alloca(f"[{max(1, count)} x {elem}]", 64)
-        if op.place.data != "scratch":
+        if op.space.data != "scratch":
             raise fail(
                 op,
                 f"takes {size} bytes, more than the {STACK_LIMIT_BYTES} a kernel may keep on its stack; "

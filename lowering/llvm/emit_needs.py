@@ -40,7 +40,7 @@ def needs_of(module: ModuleEmitter, kernel: KernelOp) -> Needs:
 def uses_heap(e: FunctionEmitter, root: Operation) -> bool:
     """Whether a function may allocate local buffers of an op on the heap."""
     for op in ops_in(root, AllocOp):
-        if op.place.data == "scratch" and (op not in e.scratch or e.on_threads):
+        if op.space.data == "scratch" and (op not in e.scratch or e.on_threads):
             if op.sizes or size_bytes(op.buffer.type, op) > STACK_LIMIT_BYTES:
                 return True
     return False
@@ -55,7 +55,7 @@ def reports_status(op: KernelOp) -> bool:
     for inner in walk(op):
         if isinstance(inner, CheckOp):
             return True
-        if isinstance(inner, AllocOp) and inner.place.data == "scratch":
+        if isinstance(inner, AllocOp) and inner.space.data == "scratch":
             if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:
                 return True
         if isinstance(inner, ForOp) and (inner.threads is not None or (inner.kind.data == "parallel" and worth_threads(inner))):

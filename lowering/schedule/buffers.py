@@ -37,7 +37,7 @@ def accesses_of(step: Primitive, alloc: AllocOp, verb: str) -> list[LoadOp | Sto
 def store_as(old: AllocOp, shape: Sequence[int], at: Callable[[list[Affine]], Sequence[Affine]], place: Operation) -> None:
     """Replace a buffer by one of another shape, before `place`; `at` maps the old subscripts of an element to the new ones."""
     type = memref(old.buffer.type.element_type, shape)
-    new = AllocOp.build_alloc(old.place.data, type, name=old.buffer.name_hint)
+    new = AllocOp.build_alloc(old.space.data, type, name=old.buffer.name_hint)
     new.location, new.attributes = old.location, dict(old.attributes)
     block = place.parent_block()
     assert block is not None

@@ -157,7 +157,7 @@ class ComputeAt(Primitive):
             else:
                 shape.append(size)
                 sizes += [] if value is None else [value]
-        alloc = AllocOp.build_alloc(old.place.data, memref(old.buffer.type.element_type, shape), sizes, name)
+        alloc = AllocOp.build_alloc(old.space.data, memref(old.buffer.type.element_type, shape), sizes, name)
         alloc.location = old.location
         return alloc
 

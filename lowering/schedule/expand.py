@@ -72,14 +72,14 @@ class Expand(Primitive):
         loop: a loop with results.
         at: the loop in each iteration of which an array is made.
         multiples: the dims of the array are rounded up to multiples of these, one for each loop between.
-        place: the memory space: `scratch`, `stack` or `register`.
+        space: the memory space: `scratch`, `stack` or `register`.
     """
 
     name = "loop-expand"
     loop: str
     at: str
     multiples: tuple[int, ...] = ()
-    place: str = "scratch"
+    space: str = "scratch"
 
     def check(self, kernel: KernelOp) -> None:
         self._plan(kernel)
@@ -111,7 +111,7 @@ class Expand(Primitive):
         multiples = self.multiples or (1,) * len(plan.extents)
         shape = [max(1, -(-size.count // m) * m) for size, m in zip(plan.extents, multiples, strict=True)]
         name = f"{self.loop}_results" + (str(number + 1) if number else "")
-        op = AllocOp.build_alloc(self.place, memref(result.type, shape), name=fresh(kernel, name))
+        op = AllocOp.build_alloc(self.space, memref(result.type, shape), name=fresh(kernel, name))
         op.location = plan.loop.location
         return op
 
@@ -136,8 +136,8 @@ class Expand(Primitive):
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
         loop, at = find(kernel, self.loop, self.name), find(kernel, self.at, self.name)
-        if self.place not in ("scratch", "stack", "register"):
-            raise self.refuse(f"place must be scratch, stack or register, got {self.place}")
+        if self.space not in ("scratch", "stack", "register"):
+            raise self.refuse(f"space must be scratch, stack or register, got {self.space}")
         if not loop.results:
             raise self.refuse(f"{self.loop} has no results")
         if any(isinstance(result.type, VectorType | IndexType) for result in loop.results):

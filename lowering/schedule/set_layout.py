@@ -68,7 +68,7 @@ class SetLayout(Primitive):
             for op in list(home.ops):
                 op.detach()
                 block.insert_op_before(op, old)
-        new = AllocOp.build_alloc(old.place.data, memref(type.element_type, shape), sizes, old.buffer.name_hint)
+        new = AllocOp.build_alloc(old.space.data, memref(type.element_type, shape), sizes, old.buffer.name_hint)
         new.location, new.attributes = old.location, dict(old.attributes)
         block.insert_op_before(new, old)
         for op in {use.operation: None for use in old.buffer.uses}:

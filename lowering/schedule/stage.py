@@ -88,7 +88,7 @@ class Stage(Primitive):
         order: the inner loops that move the reads, in the order of the dims of the copy.
         pad: those whose missing iterations are filled with zeros.
         multiples: the padded extents are multiples of these, one for each loop of `pad`.
-        place: the memory space: `scratch`, `stack` or `register`.
+        space: the memory space: `scratch`, `stack` or `register`.
     """
 
     name = "loop-stage"
@@ -98,7 +98,7 @@ class Stage(Primitive):
     order: tuple[str, ...]
     pad: tuple[str, ...] = ()
     multiples: tuple[int, ...] = ()
-    place: str = "scratch"
+    space: str = "scratch"
 
     def check(self, kernel: KernelOp) -> None:
         self._plan(kernel)
@@ -108,7 +108,7 @@ class Stage(Primitive):
         like = plan.uses[0].op
         type = element_of(plan.buffer)
         shape = [max(1, plan.extents[loop].count) for loop in plan.order]
-        packed = AllocOp.build_alloc(self.place, memref(type, shape), name=fresh(kernel, f"{self.buffer}_packed"))
+        packed = AllocOp.build_alloc(self.space, memref(type, shape), name=fresh(kernel, f"{self.buffer}_packed"))
         packed.location = like.location
         body = plan.loop.body.block
         readers = [statement_in(body, use.op) for use in plan.uses]
@@ -180,8 +180,8 @@ class Stage(Primitive):
 
     @planned
     def _plan(self, kernel: KernelOp) -> _Plan:
-        if self.place not in ("scratch", "stack", "register"):
-            raise self.refuse(f"place must be scratch, stack or register, got {self.place}")
+        if self.space not in ("scratch", "stack", "register"):
+            raise self.refuse(f"space must be scratch, stack or register, got {self.space}")
         if self.multiples and (len(self.multiples) != len(self.pad) or min(self.multiples) < 1):
             raise self.refuse(f"give one multiple of 1 or more for each loop of pad, got {len(self.multiples)}")
         loop, buffer = find(kernel, self.at, self.name), find_buffer(kernel, self.buffer, self.name)

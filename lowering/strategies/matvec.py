@@ -106,7 +106,7 @@ def _run_block(kernel: KernelOp, block: str, lanes: int, take: Take) -> None:
     rows, row = take(Split(depth, ROWS))
     at = block
     for carrying in (*groups, rows):  # sums of a group of rows in a separate buffer
-        rest = take(Expand(carrying, at, place="stack"))
+        rest = take(Expand(carrying, at, space="stack"))
         sums = stored_to(kernel, carrying)
         take(Demote(carrying))
         start, column = take(Fission(column, sums))

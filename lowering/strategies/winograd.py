@@ -312,7 +312,7 @@ def runs_over_features(loop: ForOp) -> bool:
     """
     if loop.kind.data != "parallel" or loop.step.value.data != 1:
         return False
-    own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.place.data in ("stack", "register")}
+    own = {op.buffer for op in loop.body.block.ops if isinstance(op, AllocOp) and op.space.data in ("stack", "register")}
     if not own:
         return False
     for op in walk(loop):

@@ -207,7 +207,7 @@ class Body:
         type = op.results[0].type
         assert isinstance(type, MemRefType)
         wide = memref(type.element_type, (*type.get_shape(), self.lanes))
-        self.add(AllocOp.build_alloc(op.place.data, wide, [self.scalar(size) for size in op.sizes]), op, target)
+        self.add(AllocOp.build_alloc(op.space.data, wide, [self.scalar(size) for size in op.sizes]), op, target)
 
     def is_same(self, op: LoadOp | StoreOp) -> bool:
         """Whether all lanes access the same element of a buffer, or of their own copies of one."""

@@ -39,7 +39,7 @@ def make_room(loop: ForOp, mask: SSAValue | None) -> None:
 
 
 def _is_register(buffer: SSAValue) -> bool:
-    return isinstance(buffer.owner, AllocOp) and buffer.owner.place.data == "register"
+    return isinstance(buffer.owner, AllocOp) and buffer.owner.space.data == "register"
 
 
 def _greatest(op: LoadOp | StoreOp) -> int | None:

@@ -107,7 +107,7 @@ loop.kernel @load_c4_along(%x: memref<4xf32>) {
 // -----
 
 loop.kernel @alloc_c1_place() {
-  // expected-error@+1 {{'loop.alloc' op place must be register, stack or scratch, got heap}}
+  // expected-error@+1 {{'loop.alloc' op memory space must be register, stack or scratch, got heap}}
   %a = loop.alloc heap : memref<4xf32>
 }
 

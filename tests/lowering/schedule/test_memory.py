@@ -124,7 +124,7 @@ def refused(text: str, step: Primitive, message: str) -> ScheduleError:
 def allocs(module: ModuleOp) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Place and shape of local buffers by name."""
     found = [op for op in module.walk() if isinstance(op, AllocOp)]
-    return {op.buffer.name_hint or "": (op.place.data, tuple(max(n, -1) for n in op.buffer.type.get_shape())) for op in found}
+    return {op.buffer.name_hint or "": (op.space.data, tuple(max(n, -1) for n in op.buffer.type.get_shape())) for op in found}
 
 
 def kernel_text(body: str, buffers: str = "x,y", sizes: str = "N", shape: str = "%N") -> str:
@@ -383,7 +383,7 @@ def test_stage_fills_a_panel_where_loops_do_not_run() -> None:
     for sizes in SIZES[:4]:
         panels = local_contents(module, sizes, "A_packed")
         assert panels and not any(np.isnan(panel).any() for panel in panels)
-    unpadded, [names] = same(TILED, SIZES, Stage("A", "io", ("ki", "ii", "ip"), place="stack"))
+    unpadded, [names] = same(TILED, SIZES, Stage("A", "io", ("ki", "ii", "ip"), space="stack"))
     assert names == ("ki_a", "ip_a", "ii_a")  # ii ends where ip says
     assert allocs(unpadded) == {"A_packed": ("stack", (4, 3, 2))}
 
@@ -453,7 +453,7 @@ def test_stage_refuses_what_it_cannot_pack() -> None:
     refused(
         TILED, Stage("A", "ko", ("io", "ip", "ki", "ii")), "loop io has no constant upper bound on its extent: split it first"
     )
-    refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), place="disk"), "place must be")
+    refused(TILED, Stage("A", "io", ("ip", "ki", "ii"), space="disk"), "space must be")
     refused(TILED, Stage("A", "io", ("ip", "ki", "iii")), "no loop 'iii' in kernel @k, did you mean ii")
     error = refused(TILED, Stage("C", "io", ("ip", "ii", "jp", "jr")), "loop io writes what it reads: iteration")
     assert error.witness is not None
