@@ -19,7 +19,7 @@ from .errors import InternalError, LaminaError
 REPORT = "this is a fault of the compiler, not of the input: please report it with the IR that shows it"
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """A position in a file; lines and columns count from 1."""
 
     file: str
@@ -44,11 +44,11 @@ class Diagnostic:
 
     severity: str
     message: str
-    location: Place | None = None
+    location: FilePosition | None = None
     notes: tuple[Diagnostic, ...] = ()
     remedy: str | None = None
 
-    def at(self, place: Place | None) -> Diagnostic:
+    def at(self, place: FilePosition | None) -> Diagnostic:
         """The same diagnostic, at a location unless it has its own."""
         return self if self.location is not None else replace(self, location=place)
 
@@ -68,7 +68,7 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> 
     return "\n".join(lines)
 
 
-def _excerpt(place: Place | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
+def _excerpt(place: FilePosition | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
     """The line at a location and a caret under the column; a long line is cut around it."""
     if place is None:
         return []
@@ -92,26 +92,26 @@ def _file_lines(name: str) -> list[str]:
         return []
 
 
-def place_of(location: Any) -> Place | None:
+def position_of(location: Any) -> FilePosition | None:
     """The first file position in a location attribute (fused and named ones are searched); None if it holds none."""
-    if location is None or isinstance(location, Place):
+    if location is None or isinstance(location, FilePosition):
         return location
     if hasattr(location, "filename"):
-        return Place(location.filename.data, location.line.data, location.column.data)
+        return FilePosition(location.filename.data, location.line.data, location.column.data)
     for part in ("locations", "location", "callee"):
         inner = getattr(location, part, None)
         if inner is None:
             continue
         for one in getattr(inner, "data", (inner,)):
-            if (place := place_of(one)) is not None:
+            if (place := position_of(one)) is not None:
                 return place
     return None
 
 
-def place_of_op(op: Any) -> Place | None:
+def position_of_op(op: Any) -> FilePosition | None:
     """The location of an op; an op that a pass made without a location has that of the op around it."""
     while op is not None:
-        if (place := place_of(getattr(op, "location", None))) is not None:
+        if (place := position_of(getattr(op, "location", None))) is not None:
             return place
         parent = getattr(op, "parent_op", None)
         op = None if parent is None else parent()
@@ -133,8 +133,8 @@ def from_exception(error: BaseException) -> Diagnostic:
     text = str(error).strip()
     if isinstance(error, DiagnosticException):
         text = text.partition("\n")[0]
-    leading, text = _leading_place(text)
-    place = place_of(getattr(error, "location", None)) or leading or place_of_op(getattr(error, "op", None))
+    leading, text = _leading_position(text)
+    place = position_of(getattr(error, "location", None)) or leading or position_of_op(getattr(error, "op", None))
     notes = tuple(_note(note) for note in getattr(error, "notes", ()))
     remedy = getattr(error, "remedy", None)
     if isinstance(error, InternalError):
@@ -154,9 +154,9 @@ def from_exception(error: BaseException) -> Diagnostic:
 
 
 def _of_parse_error(error: Any) -> Diagnostic:
-    def place(span: Any) -> Place:
+    def place(span: Any) -> FilePosition:
         where = span.get_location()
-        return Place(where.file, where.line, where.col)
+        return FilePosition(where.file, where.line, where.col)
 
     notes = tuple(Diagnostic("note", (message or "here").strip(), place(span)) for span, message in getattr(error, "refs", ()))
     message = error.msg.strip() or "does not parse"
@@ -174,12 +174,12 @@ def _note(note: Any) -> Diagnostic:
     if isinstance(note, Diagnostic):
         return note
     message, location = note if isinstance(note, tuple) else (note, None)
-    return Diagnostic("note", str(message), place_of(location))
+    return Diagnostic("note", str(message), position_of(location))
 
 
-def _leading_place(text: str) -> tuple[Place | None, str]:
+def _leading_position(text: str) -> tuple[FilePosition | None, str]:
     """Split `file:3:8: message`."""
     found = re.match(r"([^\s:][^\n:]*):(\d+):(\d+): (?:error: )?", text)
     if not found:
         return None, text
-    return Place(found[1], int(found[2]), int(found[3])), text[found.end() :]
+    return FilePosition(found[1], int(found[2]), int(found[3])), text[found.end() :]

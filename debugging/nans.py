@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from .. import pipeline
-from ..diagnostics import Place, place_of_op
+from ..diagnostics import FilePosition, position_of_op
 from ..dialects.context import make_context
 from ..dialects.graph.base import GraphOp
 from ..runtime.interpreter import Interpreter, interpret
@@ -36,7 +36,7 @@ class Origin:
     """
 
     op: str
-    place: Place | None
+    place: FilePosition | None
     operands: list[np.ndarray]
     at: tuple[int, ...]
 
@@ -66,7 +66,7 @@ class _Watching(Interpreter):
             for result in results:
                 if has_nan(result):
                     at = tuple(int(i) for i in np.argwhere(np.isnan(result))[0])
-                    self.origin = Origin(op.name, place_of_op(op), [np.array(x) for x in arrays], at)
+                    self.origin = Origin(op.name, position_of_op(op), [np.array(x) for x in arrays], at)
         return results
 
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from .. import debug_counters, pipeline
-from ..diagnostics import Place, place_of
+from ..diagnostics import FilePosition, position_of
 from ..dialects.context import make_context
 from ..dialects.loop.loops import ForOp, KernelOp
 from ..errors import LaminaError
@@ -23,10 +23,10 @@ from ..lowering.analysis.nests import name_of
 _FRAMES = frozenset(("builtin.module", "func.func", "loop.kernel", "program.func", "graph.fusion"))
 
 
-def places_of(location: Any) -> Iterator[Place]:
+def places_of(location: Any) -> Iterator[FilePosition]:
     """All file positions in a location: fused and named ones are searched."""
     if hasattr(location, "filename"):
-        yield Place(location.filename.data, location.line.data, location.column.data)
+        yield FilePosition(location.filename.data, location.line.data, location.column.data)
         return
     for part in ("locations", "location", "callee"):
         inner = getattr(location, part, None)
@@ -34,7 +34,7 @@ def places_of(location: Any) -> Iterator[Place]:
             yield from places_of(one)
 
 
-def line_of_value(module: ModuleOp, text: str, value: str) -> Place:
+def line_of_value(module: ModuleOp, text: str, value: str) -> FilePosition:
     """The source line of a value as the text of a module names it, with or without the number after a colon.
 
     Raises:
@@ -46,7 +46,7 @@ def line_of_value(module: ModuleOp, text: str, value: str) -> Place:
         if not pattern.match(line):
             continue
         for op in module.walk():
-            if (place := place_of(op.location)) is not None and place.line == number and not _has_loc(line):
+            if (place := position_of(op.location)) is not None and place.line == number and not _has_loc(line):
                 return place
             if _has_loc(line) and any(result.name_hint == name for result in op.results) and place is not None:
                 return place
@@ -57,7 +57,7 @@ def _has_loc(line: str) -> bool:
     return " loc(" in line
 
 
-def trace(module: ModuleOp, place: Place, title: str) -> str:
+def trace(module: ModuleOp, place: FilePosition, title: str) -> str:
     """The history of a source line: a line for each pass that changes it, then its kernels and loops.
 
     Args:
@@ -103,7 +103,7 @@ def trace(module: ModuleOp, place: Place, title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_at(one: Place, wanted: Place) -> bool:
+def _is_at(one: FilePosition, wanted: FilePosition) -> bool:
     return one.line == wanted.line and (one.file == wanted.file or one.file.endswith("/" + wanted.file))
 
 
@@ -144,7 +144,7 @@ def whence(module: ModuleOp, spot: str) -> str:
     found = re.fullmatch(r"(.+?):(\d+)(?::\d+)?", spot)
     if found is None:
         raise LaminaError(f"--whence takes FILE:LINE, got {spot}")
-    return trace(module, Place(found[1], int(found[2]), 0), f"{spot} becomes")
+    return trace(module, FilePosition(found[1], int(found[2]), 0), f"{spot} becomes")
 
 
 __all__ = ["trace", "whence", "why"]

@@ -11,7 +11,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from ..diagnostics import place_of
+from ..diagnostics import position_of
 from ..dialects.program import functions_of
 from .reduction import remove_dead
 
@@ -47,7 +47,7 @@ def value_named(module: ModuleOp, name: str, entry: str = "main") -> SSAValue | 
     for op in functions_of(module)[entry].body.block.ops:
         if not op.results or op.name == "graph.const":
             continue
-        place = place_of(op.location)
+        place = position_of(op.location)
         lines = () if place is None else assignments(place.file)
         by_line = place is not None and any(n == name and first <= place.line <= last for n, first, last in lines)
         if by_line or any(result.name_hint == name for result in op.results):
@@ -57,7 +57,7 @@ def value_named(module: ModuleOp, name: str, entry: str = "main") -> SSAValue | 
 
 def names_in(module: ModuleOp, entry: str = "main") -> list[str]:
     """The names that `value_named` finds something for."""
-    places = [place_of(op.location) for op in functions_of(module)[entry].body.block.ops if op.results]
+    places = [position_of(op.location) for op in functions_of(module)[entry].body.block.ops if op.results]
     found = {
         n for place in places if place is not None for n, first, last in assignments(place.file) if first <= place.line <= last
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..diagnostics import Place
+from ..diagnostics import FilePosition
 
 _FILE = re.compile(r'\s*\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")
@@ -19,7 +19,7 @@ class Line:
     """A line of assembly, and where it comes from."""
 
     text: str
-    place: Place | None
+    place: FilePosition | None
     is_label: bool = False
 
 
@@ -36,7 +36,7 @@ def listings(asm: str) -> list[Listing]:
     files: dict[str, str] = {}
     functions: set[str] = set()
     found: list[tuple[str, list[Line]]] = []
-    place: Place | None = None
+    place: FilePosition | None = None
     for text in asm.splitlines():
         if (match := _FUNCTION.match(text)) is not None:
             functions.add(match[1].strip('"'))
@@ -45,7 +45,7 @@ def listings(asm: str) -> list[Listing]:
             files[match[1]] = f"{folder}/{name}" if folder else name
         elif (match := _LOC.match(text)) is not None:
             line = int(match[2])
-            place = Place(files.get(match[1], "?"), line, int(match[3])) if line else None
+            place = FilePosition(files.get(match[1], "?"), line, int(match[3])) if line else None
         elif (match := _LABEL.match(text)) is not None:
             name = match[1].strip('"')
             if name in functions:

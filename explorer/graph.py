@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.printer import Printer
 
-from ..diagnostics import place_of_op
+from ..diagnostics import position_of_op
 from ..dialects.graph.fusion import FusionOp, YieldOp
 from .layout import Box, layered
 
@@ -182,7 +182,7 @@ def _text(op: Operation) -> str:
     text = stream.getvalue()
     text = text.split("\n", 1)[0] if op.regions else text
     text = text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
-    place = place_of_op(op)
+    place = position_of_op(op)
     return f"{text}\n{place}" if place is not None else text
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..diagnostics import Place
+from ..diagnostics import FilePosition
 from . import roofline
 from .assembly import Listing
 from .memory import in_bytes
@@ -217,11 +217,11 @@ def _listing(listing: Listing, sources: Mapping[str, str]) -> str:
     )
 
 
-def _line_of(place: Place | None) -> str:
+def _line_of(place: FilePosition | None) -> str:
     return "" if place is None else f' data-line="{escape(place.file)}:{place.line}"'
 
 
-def _source(places: Sequence[Place], sources: Mapping[str, str]) -> Iterator[str]:
+def _source(places: Sequence[FilePosition], sources: Mapping[str, str]) -> Iterator[str]:
     """The source lines that instructions come from, with some around them, file by file."""
     for file in dict.fromkeys(place.file for place in places):
         wanted = {place.line for place in places if place.file == file}

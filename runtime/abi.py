@@ -96,13 +96,13 @@ DIM_BYTES = 16
 TABLE_GATE = 0  # the address of the number that calls must find
 TABLE_NUMBER = 8
 TABLE_MASK = 16  # the number of slots, a power of two, minus 1
-TABLE_PLACES = 24
+TABLE_SLOTS = 24
 TABLE_BYTES = 32
-PLACE_HASH = 0
-PLACE_COUNT = 8  # words of the key
-PLACE_WORDS = 16
-PLACE_RUN = 24  # the callable, or null: the slot is free
-PLACE_BYTES = 32
+SLOT_HASH = 0
+SLOT_COUNT = 8  # words of the key
+SLOT_WORDS = 16
+SLOT_RUN = 24  # the callable, or null: the slot is free
+SLOT_BYTES = 32
 
 
 def invoke_symbol(host: str) -> str:

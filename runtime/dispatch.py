@@ -66,32 +66,32 @@ class _Table:
         self.number = number
         self.size = 0
         self._capacity = capacity
-        self._places = (ctypes.c_int64 * (capacity * abi.PLACE_BYTES // 8))()
+        self._slots = (ctypes.c_int64 * (capacity * abi.SLOT_BYTES // 8))()
         self.memory = (ctypes.c_int64 * (abi.TABLE_BYTES // 8))(
-            gate.address, number, capacity - 1, ctypes.addressof(self._places)
+            gate.address, number, capacity - 1, ctypes.addressof(self._slots)
         )
         self._entries: list[tuple[bytes, Any, Callable[..., Any], Any]] = []
         self._of: dict[bytes, int] = {}
 
     def add(self, key: bytes, keeps: Any, run: Callable[..., Any]) -> None:
-        word = abi.PLACE_RUN // 8
+        word = abi.SLOT_RUN // 8
         if (known := self._of.get(key)) is not None:  # the one before stays: other threads may be in it
             self._entries.append((key, keeps, run, None))
-            self._places[known + word] = id(run)
+            self._slots[known + word] = id(run)
             return
         words = ctypes.create_string_buffer(key[8:], len(key) - 8)
         hash = int.from_bytes(key[:8], sys.byteorder)
-        step = abi.PLACE_BYTES // 8
+        step = abi.SLOT_BYTES // 8
         index = hash % self._capacity
-        while self._places[index * step + word]:
+        while self._slots[index * step + word]:
             index = (index + 1) % self._capacity
-        fields = {abi.PLACE_HASH: hash, abi.PLACE_COUNT: len(key) // 8 - 1, abi.PLACE_WORDS: ctypes.addressof(words)}
+        fields = {abi.SLOT_HASH: hash, abi.SLOT_COUNT: len(key) // 8 - 1, abi.SLOT_WORDS: ctypes.addressof(words)}
         for offset, value in fields.items():
-            self._places[index * step + offset // 8] = value - (1 << 64) if value >> 63 else value
+            self._slots[index * step + offset // 8] = value - (1 << 64) if value >> 63 else value
         self._entries.append((key, keeps, run, words))
         self.size += 1
         self._of[key] = index * step
-        self._places[index * step + word] = id(run)  # last: native code of other threads may look
+        self._slots[index * step + word] = id(run)  # last: native code of other threads may look
 
     @property
     def is_full(self) -> bool:

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..diagnostics import Diagnostic, Place
+from ..diagnostics import Diagnostic, FilePosition
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[%@^!#]?[\w$.-]+|\S')
 """The tokens that a message underlines: a string, a name with its sigil, a word, or one character."""
 
 
-def end_of(place: Place, text: str | None) -> Place:
+def end_of(place: FilePosition, text: str | None) -> FilePosition:
     """Where the token at a position ends; the next column where the text is not known."""
     lines = [] if text is None else text.split("\n")
     line = lines[place.line - 1] if 1 <= place.line <= len(lines) else ""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..diagnostics import Diagnostic, Place
+from ..diagnostics import Diagnostic, FilePosition
 
 _COMMENT = re.compile(
     r"expected-(?P<severity>error|warning|note|remark)(?P<re>-re)?\s*(?:@(?P<where>[+-]\d+|above|below|unknown))?"
@@ -30,7 +30,7 @@ class Expectation:
     """None for `@unknown`."""
     pattern: re.Pattern[str]
     text: str
-    comment: Place
+    comment: FilePosition
 
     def met_by(self, diagnostic: Diagnostic) -> bool:
         """Whether a diagnostic is the one expected."""
@@ -50,7 +50,7 @@ def expectations(text: str, name: str) -> Iterator[Expectation]:
             at = None if where == "unknown" else number + offsets.get(where, 0) if where in offsets else number + int(where)
             for _ in range(int(found["count"] or 1)):
                 pattern = re.compile(_regex(found["text"], bool(found["re"])))
-                yield Expectation(found["severity"], at, pattern, found["text"], Place(name, number, found.start() + 1))
+                yield Expectation(found["severity"], at, pattern, found["text"], FilePosition(name, number, found.start() + 1))
 
 
 def _regex(text: str, has_patterns: bool) -> str:

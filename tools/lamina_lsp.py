@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from ..diagnostics import Diagnostic, Place
+from ..diagnostics import Diagnostic, FilePosition
 from .diagnostic_json import end_of
 from .language_text import Document
 
@@ -94,8 +94,8 @@ def as_diagnostic(diagnostic: Diagnostic, document: Document, uri: str) -> Any:
     """A message as the protocol has it; notes are related information, a remedy stands in the next line."""
     from lsprotocol import types as lsp
 
-    def between(place: Place | None) -> lsp.Range:
-        start = place or Place(document.name, 1, 1)
+    def between(place: FilePosition | None) -> lsp.Range:
+        start = place or FilePosition(document.name, 1, 1)
         end = end_of(start, document.text)
         return lsp.Range(lsp.Position(start.line - 1, start.column - 1), lsp.Position(end.line - 1, end.column - 1))
 

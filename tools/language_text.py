@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xdsl.utils.exceptions import ParseError
 
-from ..diagnostics import Diagnostic, from_exception, place_of
+from ..diagnostics import Diagnostic, from_exception, position_of
 from ..dialects.context import OURS, make_context
 from ..dialects.dominance import errors_in
 from ..dialects.hints import syntax_of, words_of
@@ -129,7 +129,7 @@ class Document:
             located: list[tuple[Any, Any]] = [(result, op.location) for result in op.results]
             located += [(arg, arg.location) for region in op.regions for block in region.blocks for arg in block.args]
             for value, location in located:
-                if value.name_hint == hint and (place := place_of(location)) is not None and place.line == where.line + 1:
+                if value.name_hint == hint and (place := position_of(location)) is not None and place.line == where.line + 1:
                     return str(value.type)
         return None
 

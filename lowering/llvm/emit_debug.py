@@ -15,7 +15,7 @@ from pathlib import PurePath
 from xdsl.ir import Operation
 
 from ...codegen.text import Builder, Module
-from ...diagnostics import Place, place_of_op
+from ...diagnostics import FilePosition, position_of_op
 
 _MARK = re.compile(r", !dbg @(\d+)")
 _NAME = re.compile(r"@(\"[^\"]*\"|[\w.$-]+)\(")
@@ -32,7 +32,7 @@ class LocatedBuilder(Builder):
 
     def locate(self, op: Operation) -> None:
         """Attribute the instructions that follow to an op."""
-        place = place_of_op(op)
+        place = position_of_op(op)
         self.mark = "" if place is None else f", !dbg @{self.table.number(place)}"
 
     def emit(self, text: str) -> str:
@@ -59,12 +59,12 @@ class LineTable:
     """The source locations of one module, and the metadata that describes them."""
 
     def __init__(self) -> None:
-        self.places: list[Place] = []
-        self.numbers: dict[Place, int] = {}
+        self.places: list[FilePosition] = []
+        self.numbers: dict[FilePosition, int] = {}
         self.nodes: list[str] = []
         self.known: dict[str, int] = {}
 
-    def number(self, place: Place) -> int:
+    def number(self, place: FilePosition) -> int:
         """The number of a source location in marks."""
         found = self.numbers.get(place)
         if found is None:
@@ -92,7 +92,7 @@ class LineTable:
         )
         scopes = {home.file: subprogram}
 
-        def located(place: Place) -> int:
+        def located(place: FilePosition) -> int:
             if place.file not in scopes:
                 text = f"distinct !DILexicalBlock(scope: !{subprogram}, file: !{self._file(place.file)}, line: 0)"
                 scopes[place.file] = self._node(text)

@@ -75,9 +75,9 @@ class Reproducers(Group):
     def judge(self, text: str, found: list[Diagnostic], driver: Driver) -> list[Diagnostic]:
         if self.written is None or driver.options.verify_diagnostics is not None:
             return found
-        from ...diagnostics import Diagnostic, Place
+        from ...diagnostics import Diagnostic, FilePosition
 
-        place = Place(driver.name, 1, 1)
+        place = FilePosition(driver.name, 1, 1)
         what = "Failures have been detected while processing an MLIR pass pipeline"
         note = f"Pipeline failed while executing [`{self.ran}`]: reproducer generated at `{self.written}`"
         return [*found, Diagnostic("error", what, place, (Diagnostic("note", note, place),))]
