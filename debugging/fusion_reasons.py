@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.graph.base import GraphOp
-from ..transforms._fusion_costs import MAX_PLACES, follows_reduction, is_cheap, is_evaluated_once, repeated
-from ..transforms._fusion_groups import Group, Place
+from ..transforms._fusion_costs import MAX_POINTS, follows_reduction, is_cheap, is_evaluated_once, repeated
+from ..transforms._fusion_groups import ComputePoint, Group
 from ..transforms._fusion_legality import is_movable, is_stored_at_its_point, may_compute, may_store, users_of, writes_nest
 from ..transforms._fusion_planner import Planner
 
@@ -36,8 +36,8 @@ class _Telling(Planner):
         super().__init__(function.body.block)
         self.reasons: dict[tuple[Operation, int], str] = {}
 
-    def _places(self, op: Operation, group: Group) -> set[Place] | None:
-        found = super()._places(op, group)
+    def _points(self, op: Operation, group: Group) -> set[ComputePoint] | None:
+        found = super()._points(op, group)
         users, of = users_of(op), self.groups.of
         further = len({id(of[user]) for user in users if user in of}) > 1 or any(user not in of for user in users)
         if found is None:
@@ -59,14 +59,14 @@ class _Telling(Planner):
         if group.nest is not None and op.results[0] in group.nest.operands:
             return "the op that reads it has loops of its own, which read operands many times"
         reads = list(self.groups.reads(op, group))
-        places = {place for _, place in reads}
-        if repeated(places, op) is not None:
+        points = {point for _, point in reads}
+        if repeated(points, op) is not None:
             after = " (it follows a reduction)" if follows_reduction(op, self.groups) else ""
             return f"its elements would be computed again in a loop that does not depend on them{after}"
-        if not is_evaluated_once(op, group, places, self.groups):
+        if not is_evaluated_once(op, group, points, self.groups):
             return "its elements would be computed more than once" + ("" if is_cheap(op) else ", which is not cheap")
-        if len(places) > MAX_PLACES:
-            return f"it is read at {len(places)} different points, more than {MAX_PLACES}"
+        if len(points) > MAX_POINTS:
+            return f"it is read at {len(points)} different points, more than {MAX_POINTS}"
         return "a schedule of the kernel would be lost, as of a matmul whose operand it packs"
 
 

@@ -16,7 +16,7 @@ from ..dialects.graph.base import Equation
 from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.types import element_of, shape_of, width_of
-from ._fusion_groups import Group, Groups, Place
+from ._fusion_groups import ComputePoint, Group, Groups
 from ._fusion_legality import is_movable, is_product, writes_nest
 
 MAX_WORK = 512
@@ -25,7 +25,7 @@ MAX_WORK = 512
 MANY = 8
 """Work of an op of more than an instruction or two: a function, or one with loops of its own."""
 
-MAX_PLACES = 8
+MAX_POINTS = 8
 """Most compute-at points of a value in one kernel; beyond them it is better kept in memory."""
 
 FEW_TIMES = 64
@@ -67,10 +67,10 @@ def may_repeat(op: Operation) -> int:
     return FEW_TIMES if widens and prod(shape_of(op.y)) >= LARGE else 1
 
 
-def repeated(places: Iterable[Place], op: Operation) -> Place | None:
+def repeated(points: Iterable[ComputePoint], op: Operation) -> ComputePoint | None:
     """The innermost of the compute-at points where `op` would be computed too often."""
-    found = [place for place in places if place.repeats() > may_repeat(op)]
-    return max(found, key=lambda place: (len(place.used()), sorted(place.used())), default=None)
+    found = [point for point in points if point.repeats() > may_repeat(op)]
+    return max(found, key=lambda point: (len(point.used()), sorted(point.used())), default=None)
 
 
 def is_cheap(op: Operation) -> bool:
@@ -78,7 +78,7 @@ def is_cheap(op: Operation) -> bool:
     return isinstance(op, ElementwiseOp) and op.facts.cost <= Cost.LOAD
 
 
-def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation, Place]], groups: Groups) -> bool:
+def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation, ComputePoint]], groups: Groups) -> bool:
     """Whether the sums of a group keep their schedules when it computes an op that is read so.
 
     A matmul has its schedule alone: rows of two of them would be read again for each element. Ops that contract, reduce or
@@ -91,16 +91,18 @@ def keeps_schedules(op: Operation, group: Group, reads: Iterable[tuple[Equation,
     if isinstance(op, ElementwiseOp) and (group.nest is None or is_cheap(op)):
         return True
     in_terms = not isinstance(op, ElementwiseOp) and any(e.n_reduce and len(e.reads) > 1 for e, _ in reads)
-    return not in_terms and not any(isinstance(place.stored_first(), ElementwiseOp) for _, place in reads)
+    return not in_terms and not any(isinstance(point.stored_first(), ElementwiseOp) for _, point in reads)
 
 
-def is_evaluated_once(op: Operation, group: Group, places: set[Place], groups: Groups) -> bool:
+def is_evaluated_once(op: Operation, group: Group, points: set[ComputePoint], groups: Groups) -> bool:
     """Whether a group computes a contraction, and its epilogue, at one point: a second evaluation would double the work."""
     equation = groups.equations[op][0]
     contraction = equation.monoid is not None and len(equation.reads) > 1
-    if contraction and (group.root is None or {place.points() for place in places} != {group.root.points()}):
+    if contraction and (
+        group.root is None or {point.without_unit_dims() for point in points} != {group.root.without_unit_dims()}
+    ):
         return False
-    return len(places) == 1 or not _ends_contraction(op, groups)
+    return len(points) == 1 or not _ends_contraction(op, groups)
 
 
 def _ends_contraction(op: Operation, groups: Groups) -> bool:

@@ -37,7 +37,7 @@ def _expected(equation: Equation) -> Equation:
 
 
 @dataclass(frozen=True)
-class Place:
+class ComputePoint:
     """A compute-at point: the loops around a value, and its index there, one expression over the loops for each dim.
 
     A loop is its size and the op whose reduction it is, or which is stored first; None for the loops of the root. A gather
@@ -47,7 +47,7 @@ class Place:
     loops: tuple[tuple[int, Operation | None], ...]
     index: tuple[AffineExpr, ...]
 
-    def points(self) -> tuple[tuple[tuple[int, Operation | None], ...], tuple[AffineExpr, ...]]:
+    def without_unit_dims(self) -> tuple[tuple[tuple[int, Operation | None], ...], tuple[AffineExpr, ...]]:
         """The point without dims of size 1: equal for values that are computed together."""
         number = {loop: k for k, loop in enumerate(loop for loop, (size, _) in enumerate(self.loops) if size != 1)}
         dims = [AffineDimExpr(number[k]) if k in number else AffineConstantExpr(0) for k in range(len(self.loops))]
@@ -74,7 +74,7 @@ class Place:
         """The op in whose separate nest, before that of the results, the point is."""
         return self.loops[0][1] if self.loops else None
 
-    def of_read(self, op: Operation, equation: Equation, read: Read) -> Place:
+    def of_read(self, op: Operation, equation: Equation, read: Read) -> ComputePoint:
         """The compute-at point of an operand of an equation of `op`, when that is computed here."""
         level = self.level()
         reduced = equation.space[equation.n_parallel :]
@@ -82,25 +82,27 @@ class Place:
         new = [AffineDimExpr(level + k) for k in range(len(sizes))]
         dims, symbols = [*self.index, *new[: len(reduced)]], new[len(reduced) :]
         index = tuple(expr.replace_dims_and_symbols(dims, symbols) for expr in read.map.results)
-        return Place((*self.loops[:level], *((size, op) for size in sizes)), index)
+        return ComputePoint((*self.loops[:level], *((size, op) for size in sizes)), index)
 
 
-def root_place(space: Sequence[int], first: Operation | None = None, order: Sequence[int] | None = None) -> Place:
+def root_point(space: Sequence[int], first: Operation | None = None, order: Sequence[int] | None = None) -> ComputePoint:
     """The compute-at point of values stored element by element: the results, or an op before them.
 
     `order` has the dims in the order of their loops, outermost first.
     """
     order = order if order is not None else range(len(space))
     loop_of = {dim: loop for loop, dim in enumerate(order)}
-    return Place(tuple((space[dim], first) for dim in order), tuple(AffineDimExpr(loop_of[dim]) for dim in range(len(space))))
+    return ComputePoint(
+        tuple((space[dim], first) for dim in order), tuple(AffineDimExpr(loop_of[dim]) for dim in range(len(space)))
+    )
 
 
 @dataclass(eq=False)
 class Group:
     """A future kernel: its ops with their compute-at points."""
 
-    root: Place | None
-    places: dict[Operation, set[Place]] = field(default_factory=dict)
+    root: ComputePoint | None
+    points: dict[Operation, set[ComputePoint]] = field(default_factory=dict)
     nest: Operation | None = None
     """The op that writes the loops of the kernel, if there is one."""
     work: int = 1
@@ -110,13 +112,13 @@ class Group:
 
     @property
     def ops(self) -> Iterable[Operation]:
-        return self.places
+        return self.points
 
     def prologues(self) -> list[Operation]:
         """The ops whose results are stored before the nest of the kernel's results."""
         if self.nest is not None:
             return []  # its copied operands are computed there
-        return [op for op, places in self.places.items() if any(place.stored_first() is op for place in places)]
+        return [op for op, points in self.points.items() if any(point.stored_first() is op for point in points)]
 
 
 class Groups:
@@ -189,7 +191,7 @@ class Groups:
         """The equations of a group that reduce."""
         return [equation for op in group.ops for equation in self.equations.get(op, ()) if equation.n_reduce]
 
-    def reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, Place]]:
+    def reads(self, op: Operation, group: Group) -> Iterator[tuple[Equation, ComputePoint]]:
         """The equations of a group that read the result of `op`, with their compute-at points."""
         for user in {use.operation for use in op.results[0].uses}:
             if self.of.get(user) is not group:
@@ -199,8 +201,8 @@ class Groups:
                 reads = [read for read in equation.reads if read.operand in given]
                 if not reads:  # most equations of a concatenation read other operands
                     continue
-                places = group.places[user]
+                points = group.points[user]
                 if equation.write is not None or len(self.equations[user]) > 1:
-                    places = {root_place(equation.space)}
+                    points = {root_point(equation.space)}
                 for read in reads:
-                    yield from ((equation, place.of_read(user, equation, read)) for place in places)
+                    yield from ((equation, point.of_read(user, equation, read)) for point in points)

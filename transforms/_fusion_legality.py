@@ -12,7 +12,7 @@ from ..dialects.graph.create import ConstOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.graph.shape import ReshapeOp
 from ..dialects.types import shape_of
-from ._fusion_groups import Group, Groups, Place, kernel_equations, root_place
+from ._fusion_groups import ComputePoint, Group, Groups, kernel_equations, root_point
 
 
 def is_scalar_const(op: Operation) -> bool:
@@ -62,13 +62,13 @@ def may_compute(op: Operation, group: Group, groups: Groups) -> bool:
     return is_stored_at_its_point(equations) and (group.nest is None or not equations[0].n_reduce)
 
 
-def may_store(op: Operation, group: Group, places: set[Place], groups: Groups) -> bool:
+def may_store(op: Operation, group: Group, points: set[ComputePoint], groups: Groups) -> bool:
     """Whether an op may be a further result: stored from the root's loops, and no other user leads back."""
     equation = groups.equations[op][0]
     shape = equation.space[: equation.n_parallel]
     if group.root is None or len(shape) != len(group.root.loops):
         return False
-    return places == {group.root} == {root_place(shape, order=group.order)} and not groups.others_lead_to(op, group)
+    return points == {group.root} == {root_point(shape, order=group.order)} and not groups.others_lead_to(op, group)
 
 
 def may_store_first(op: Operation, group: Group, groups: Groups) -> bool:
@@ -98,10 +98,10 @@ def may_precede(op: Operation, nest: Operation) -> bool:
 
 def may_end_nest(op: GraphOp, group: Group, groups: Groups) -> bool:
     """Whether an op with a nest of its own may join a group: one such op, all of it read where the group stores."""
-    whole = root_place(op.result_shape())
+    whole = root_point(op.result_shape())
     if group.nest is not None or group.root != whole or groups.sums(group):
         return False
-    return {place for _, place in groups.reads(op, group)} == {whole} and not groups.others_lead_to(op, group)
+    return {point for _, point in groups.reads(op, group)} == {whole} and not groups.others_lead_to(op, group)
 
 
 def may_reorder(group: Group, groups: Groups) -> bool:

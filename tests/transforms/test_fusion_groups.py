@@ -49,7 +49,7 @@ def test_others_lead_to_a_group_where_a_search_finds_it(seed: int) -> None:
         choice = rng.choice(("join", "form", "leave"))
         if choice == "join" and free:
             group = rng.choice(free)
-            group.places[op] = set()
+            group.points[op] = set()
             groups.join(group, op)
         elif choice == "leave":
             groups.leave_out(op)
