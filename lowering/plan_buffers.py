@@ -149,7 +149,7 @@ class _FreeMemory:
 
 
 def _place_early_first(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """In n log n steps: what overlaps a buffer and stands before it in this order is what is in use at its first op."""
+    """In n log n steps: the buffers that overlap a buffer and precede it in this order are those in use at its first op."""
     offsets, arena, free = [0] * len(lifetimes), 0, _FreeMemory()
     in_use: list[tuple[int, int, int]] = []  # a heap of (last op, start, end)
     for k in sorted(range(len(lifetimes)), key=lambda k: (lifetimes[k].first, -lifetimes[k].size_bytes, k)):

@@ -118,7 +118,7 @@ def _padded(
 
 
 def _pairs(given: Any, ndim: int, what: str) -> np.ndarray[Any, Any]:
-    """Two integers a dim, or sizes that only a call knows."""
+    """Two integers for each dim, or symbolic sizes."""
     if isinstance(given, Mapping):
         found = {normalize_axis(dim, ndim): _pairs(pair, 1, what)[0].tolist() for dim, pair in given.items()}
         return np.array([found.get(dim, [0, 0]) for dim in range(ndim)]).reshape(ndim, 2)
@@ -191,7 +191,7 @@ def _by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any, options: _
 
 
 def _places(n: Any, width: tuple[Any, Any], mode: str) -> Any:
-    """What NumPy computes of `arange(n)`, of sizes that only a call knows."""
+    """What NumPy computes of `arange(n)`, for symbolic sizes."""
     places = arrays.arange(n + width[0] + width[1]) - width[0]
     if mode == "edge":
         return arrays.clip(places, 0, n - 1)

@@ -132,9 +132,9 @@ FAULTS = [
         "dialects/graph/binary.py",
         ("div", "parts += [] if dy is None else [b.neg(b.mul(dy, op.results[0]))]", "parts += [] if dy is None else [b.mul(dy, op.results[0])]", "forward"),
         ("pow", "b.sub(y, b.full_like(y, 1))))", "y))", "more_gradients"),
+        ("sub", "b.neg(tangents[1]) if tangents[0] is None", "tangents[1] if tangents[0] is None", "forward"),
         ("max", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"gt\"), lambda b, x, y, z: _chosen(b, x, y, \"lt\"))", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"lt\"), lambda b, x, y, z: _chosen(b, x, y, \"gt\"))", "more_gradients"),
     ),
-    *_of("derivative", "transforms/_linearize.py", ("sub", "return self.b.neg(tangents[1]) if isinstance(op, SubOp) else tangents[1]", "return tangents[1]", "forward")),
     *_of(
         "composite",
         "dialects/graph/composite.py",

@@ -1,4 +1,4 @@
-"""Images and margins whose sizes only a call knows: one program has the values that known sizes have."""
+"""Images and margins of symbolic sizes: one program has the values that known sizes have."""
 
 from __future__ import annotations
 
