@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -79,7 +80,7 @@ def vector(element: Attribute, lanes: int) -> VectorType:
 
 def sizes_of(type: TensorType | MemRefType | VectorType) -> tuple[int, ...]:
     """The sizes that a type has, kept in it: `get_shape` makes them anew from its attributes."""
-    known = type.__dict__
+    known: Any = type.__dict__
     found = known.get("_sizes")
     if found is None:
         found = known["_sizes"] = tuple(type.get_shape())
