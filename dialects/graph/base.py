@@ -422,7 +422,7 @@ class CompositeOp(GraphOp):
 
 def ints(attribute: Attribute) -> tuple[int, ...]:
     """The integers of an `array<i64: ...>` property, or the sizes of a `#graph.sizes<...>` one."""
-    known = attribute.__dict__
+    known: Any = attribute.__dict__
     found = known.get("_values")
     if found is None:
         if isinstance(attribute, SizesAttr):
