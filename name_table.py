@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: E501
-# fmt: off
 MODULES: dict[str, str] = {
     "lamina": "",
     "numpy": "library.numpy.namespace",

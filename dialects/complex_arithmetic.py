@@ -6,7 +6,7 @@ and NaN included. Products and quotients follow the plain formulas, as in NumPy.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -14,16 +14,19 @@ from xdsl.ir import SSAValue
 from .facts import Parts
 from .types import element_of, element_type, f64, numpy_dtype
 
+if TYPE_CHECKING:
+    from .graph.builder import GraphBuilder
 
-def add(b: Any, x: Parts, y: Parts) -> Parts:
+
+def add(b: GraphBuilder, x: Parts, y: Parts) -> Parts:
     return b.add(x[0], y[0]), b.add(x[1], y[1])
 
 
-def multiply(b: Any, x: Parts, y: Parts) -> Parts:
+def multiply(b: GraphBuilder, x: Parts, y: Parts) -> Parts:
     return b.sub(b.mul(x[0], y[0]), b.mul(x[1], y[1])), b.add(b.mul(x[0], y[1]), b.mul(x[1], y[0]))
 
 
-def divide(b: Any, x: Parts, y: Parts) -> Parts:
+def divide(b: GraphBuilder, x: Parts, y: Parts) -> Parts:
     """Smith's algorithm (1962): only the quotient itself can overflow."""
     wide = b.cmp(b.abs(y[0]), b.abs(y[1]), predicate="ge")
     p, q = b.select(wide, y[0], y[1]), b.select(wide, y[1], y[0])
@@ -36,7 +39,7 @@ def divide(b: Any, x: Parts, y: Parts) -> Parts:
     return b.div(b.add(u, b.mul(v, ratio)), whole), b.div(b.select(wide, t, b.neg(t)), whole)
 
 
-def exp(b: Any, x: Parts) -> Parts:
+def exp(b: GraphBuilder, x: Parts) -> Parts:
     # where exp(re) overflows, its product by a cosine may not: 16 is subtracted exactly, and its factor restored at the end
     element = element_of(x[0])
     large = b.cmp(x[0], b.full_like(x[0], 700.0 if element == f64 else 80.0), predicate="gt")
@@ -48,28 +51,28 @@ def exp(b: Any, x: Parts) -> Parts:
     return b.mul(b.mul(size, b.cos(angle)), rest), b.select(real, x[1], b.mul(b.mul(size, b.sin(angle)), rest))
 
 
-def _infinity(b: Any, x: SSAValue) -> SSAValue:
+def _infinity(b: GraphBuilder, x: SSAValue) -> SSAValue:
     return b.full_like(x, np.inf)
 
 
-def _angle(b: Any, angle: SSAValue, size: SSAValue) -> SSAValue:
+def _angle(b: GraphBuilder, angle: SSAValue, size: SSAValue) -> SSAValue:
     """The angle, but 0 where it is not finite beside an infinite size: a cosine leaves the size, a sine of it is NaN."""
     inf = _infinity(b, angle)
     known = b.or_(b.cmp(b.abs(angle), inf, predicate="lt"), b.cmp(b.abs(size), inf, predicate="ne"))
     return b.select(known, angle, b.zeros_like(angle))
 
 
-def _beside_zero(b: Any, factor: SSAValue, angle: SSAValue, size: SSAValue) -> SSAValue:
+def _beside_zero(b: GraphBuilder, factor: SSAValue, angle: SSAValue, size: SSAValue) -> SSAValue:
     """A sine or cosine of the angle, but 1 where the angle is not finite and the size is 0: their product is 0."""
     finite = b.cmp(b.abs(angle), _infinity(b, angle), predicate="lt")
     return b.select(b.or_(finite, b.cmp(size, b.zeros_like(size), predicate="ne")), factor, b.full_like(factor, 1))
 
 
-def log(b: Any, x: Parts) -> Parts:
+def log(b: GraphBuilder, x: Parts) -> Parts:
     return log_length(b, x), b.atan2(x[1], x[0])
 
 
-def log_length(b: Any, x: Parts) -> SSAValue:
+def log_length(b: GraphBuilder, x: Parts) -> SSAValue:
     """`log |x|`: of large and small numbers by the larger part, near the unit circle by how far the square is from 1."""
     re, im = b.abs(x[0]), b.abs(x[1])
     high, low = b.max(re, im), b.min(re, im)
@@ -84,18 +87,18 @@ def log_length(b: Any, x: Parts) -> SSAValue:
     return b.select(infinite, inf, found)
 
 
-def is_negative(b: Any, x: SSAValue) -> SSAValue:
+def is_negative(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """Whether the sign bit of a float is set, also of -0."""
     bits = b.bitcast(x, element_type(np.dtype(f"i{numpy_dtype(element_of(x)).itemsize}")))
     return b.cmp(bits, b.zeros_like(bits), predicate="lt")
 
 
-def with_sign(b: Any, size: SSAValue, sign: SSAValue) -> SSAValue:
+def with_sign(b: GraphBuilder, size: SSAValue, sign: SSAValue) -> SSAValue:
     """A nonnegative number, with the sign of another, also of -0."""
     return b.select(is_negative(b, sign), b.neg(size), size)
 
 
-def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+def length(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     """`sqrt(x * x + y * y)` of real tensors, without overflow: the larger one is taken out of the squares."""
     zero, inf = b.zeros_like(x), b.full_like(x, np.inf)
     x, y = b.abs(x), b.abs(y)
@@ -107,7 +110,7 @@ def length(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.select(infinite, inf, found)
 
 
-def sqrt(b: Any, x: Parts) -> Parts:
+def sqrt(b: GraphBuilder, x: Parts) -> Parts:
     half, zero = b.full_like(x[0], 0.5), b.zeros_like(x[0])
     # of halves: their length overflows for no number
     size = length(b, b.mul(half, x[0]), b.mul(half, x[1]))
@@ -127,7 +130,7 @@ class _Hyperbolic:
     Products multiply by `exp(|x|)` in two halves: it overflows where they do not.
     """
 
-    def __init__(self, b: Any, x: SSAValue):
+    def __init__(self, b: GraphBuilder, x: SSAValue):
         one, half = b.full_like(x, 1), b.full_like(x, 0.5)
         size = b.abs(x)
         self._b, self._x = b, x
@@ -158,14 +161,14 @@ class _Hyperbolic:
         return b.mul(b.mul(self._half, factor), self._root), b.mul(self._shrunk, factor)
 
 
-def sin(b: Any, x: Parts) -> Parts:
+def sin(b: GraphBuilder, x: Parts) -> Parts:
     hyperbolic, angle = _Hyperbolic(b, x[1]), _angle(b, x[0], x[1])
     real = b.cmp(x[0], b.zeros_like(angle), predicate="eq")
     re = b.select(real, x[0], hyperbolic.cosh(b.sin(angle)))
     return re, hyperbolic.sinh(_beside_zero(b, b.cos(angle), x[0], x[1]))
 
 
-def cos(b: Any, x: Parts) -> Parts:
+def cos(b: GraphBuilder, x: Parts) -> Parts:
     hyperbolic, angle = _Hyperbolic(b, x[1]), _angle(b, x[0], x[1])
     real = b.cmp(x[0], b.zeros_like(angle), predicate="eq")
     im = hyperbolic.sinh(_beside_zero(b, b.sin(angle), x[0], x[1]))
@@ -173,7 +176,7 @@ def cos(b: Any, x: Parts) -> Parts:
     return hyperbolic.cosh(b.cos(angle)), b.neg(im)
 
 
-def tanh(b: Any, x: Parts) -> Parts:
+def tanh(b: GraphBuilder, x: Parts) -> Parts:
     """Kahan, Branch cuts for complex elementary functions, 1987."""
     one, four = b.full_like(x[0], 1), b.full_like(x[0], 4)
     size = b.abs(x[0])
@@ -193,7 +196,7 @@ def tanh(b: Any, x: Parts) -> Parts:
     return b.select(far, limit, re), b.select(far, small, im)
 
 
-def power(b: Any, x: Parts, y: Parts) -> Parts:
+def power(b: GraphBuilder, x: Parts, y: Parts) -> Parts:
     """`exp(y log x)`; of 0 it is 1 if the exponent is 0, else 0."""
     zero, one = b.zeros_like(x[0]), b.full_like(x[0], 1)
     base, exponent = (_is_zero(b, parts) for parts in (x, y))
@@ -202,6 +205,6 @@ def power(b: Any, x: Parts, y: Parts) -> Parts:
     return b.select(base, at_zero, found[0]), b.select(base, zero, found[1])
 
 
-def _is_zero(b: Any, x: Parts) -> SSAValue:
+def _is_zero(b: GraphBuilder, x: Parts) -> SSAValue:
     zero = b.zeros_like(x[0])
     return b.and_(b.cmp(x[0], zero, predicate="eq"), b.cmp(x[1], zero, predicate="eq"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math as python_math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects import math
@@ -24,6 +24,9 @@ from . import complex_arithmetic as parts
 from .facts import Cost, OpFacts, Rounding, elementwise
 from .types import COMPLEX, element_of
 from .vocabulary import ErfcOp, own_function
+
+if TYPE_CHECKING:
+    from .graph.builder import GraphBuilder
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def sech2(x: np.ndarray) -> np.ndarray:
     return np.where(y < np.finfo(x.dtype).smallest_normal, x.dtype.type(0), y)
 
 
-def _tanh_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+def _tanh_derivative(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     if element_of(x) not in COMPLEX:
         return b.sech2(x)  # 1 - y * y is 0 where y has been rounded to 1
     one = b.full_like(x, 1)
@@ -127,11 +130,11 @@ def _tanh_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.select(far, b.mul(b.full_like(x, 4), b.mul(b.mul(e, major), major)), b.sub(one, b.mul(y, y)))
 
 
-def _erf_derivative(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+def _erf_derivative(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.mul(b.full_like(x, 2 / python_math.sqrt(python_math.pi)), b.gauss(x))
 
 
-def _turn(b: Any, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
+def _turn(b: GraphBuilder, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
     # part / (x^2 + y^2), without overflow: the larger of both is taken out of the squares
     size = b.max(b.abs(x), b.abs(y))
     u, v = b.div(x, size), b.div(y, size)

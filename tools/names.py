@@ -41,8 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
     check = parser.parse_args(arguments).check
     changed = _changed("name_table.py", name_table(), check)
     if changed:  # the stubs are to be those of the table as it is now
-        exec(name_table(), vars(table_of_names))
+        table_of_names.MODULES = {space: row["module"] for space, row in table().items()}
+        table_of_names.HOMES, table_of_names.HIDDEN = homes("names"), homes("hidden")
         public.cache_clear()
+        hidden.cache_clear()
     changed += [name for path, text in stubs() for name in _changed(path, text, check)]
     if check:
         print("".join(f"{name} is not what names.toml says: run `make names`\n" for name in changed), end="", file=sys.stderr)
@@ -67,20 +69,25 @@ def table() -> dict[str, Any]:
     return tomllib.loads((ROOT / "names.toml").read_text(encoding="utf-8"))
 
 
+def homes(key: str) -> dict[str, dict[str, str]]:
+    """For each namespace the names that are imported from each home; `key` is "names" or "hidden"."""
+    return {
+        space: {home: ", ".join(imported) for home, imported in row[key].items()}
+        for space, row in table().items()
+        if key in row
+    }
+
+
 def name_table() -> str:
     """The text of `name_table.py`."""
-    spaces = table()
     lines = [f'"""The public names, {_MADE}."""', "", "from __future__ import annotations", ""]
-    lines += ["# ruff: noqa: E501", "# fmt: off", "MODULES: dict[str, str] = {"]
-    lines += [f'    "{space}": "{row["module"]}",' for space, row in spaces.items()]
+    lines += ["MODULES: dict[str, str] = {"]
+    lines += [f'    "{space}": "{row["module"]}",' for space, row in table().items()]
     lines += ["}", '"""The module of each namespace."""', ""]
     for variable, key in (("HOMES", "names"), ("HIDDEN", "hidden")):
         lines.append(f"{variable}: dict[str, dict[str, str]] = {{")
-        for space, row in spaces.items():
-            if key in row:
-                lines.append(f'    "{space}": {{')
-                lines += [f'        "{home}": "{", ".join(names)}",' for home, names in row[key].items()]
-                lines.append("    },")
+        for space, row in homes(key).items():
+            lines += [f'    "{space}": {{', *(f'        "{home}": "{imported}",' for home, imported in row.items()), "    },"]
         lines += ["}", '"""For each namespace the names that are imported from each home."""', ""]
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -23,6 +23,9 @@ from ..dialects.graph.fft import roots_of_unity, table
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import FixedSizeError
+
+if TYPE_CHECKING:
+    from ..dialects.graph.builder import GraphBuilder
 
 MOST_PRIME = 43
 ROW = 1 << 14
@@ -69,7 +72,7 @@ def is_smooth(n: int) -> bool:
     return n == 1
 
 
-def _const(b: Any, values: np.ndarray, like: SSAValue) -> SSAValue:
+def _const(b: GraphBuilder, values: np.ndarray, like: SSAValue) -> SSAValue:
     return b.const(values.astype(numpy_dtype(element_of(like))))
 
 
@@ -84,26 +87,26 @@ class Operand:
     def shape(self) -> tuple[int, ...]:
         return shape_of(self.parts[0])
 
-    def reshaped(self, b: Any, shape: Sequence[int]) -> Operand:
+    def reshaped(self, b: GraphBuilder, shape: Sequence[int]) -> Operand:
         """The same elements with another shape. Pairs are a view of memory, and their parts are read there."""
         if self.pairs is None:
             return Operand((b.reshape(self.parts[0], shape), b.reshape(self.parts[1], shape)))
         return in_memory(b, b.reshape(self.pairs, (*shape, 2)))
 
 
-def in_memory(b: Any, pairs: SSAValue) -> Operand:
+def in_memory(b: GraphBuilder, pairs: SSAValue) -> Operand:
     """The value in memory."""
     return Operand((first_of_pairs(b, pairs), first_of_pairs(b, pairs, 1)), pairs)
 
 
-def transform(b: Any, x: Operand, dim: int, direction: str) -> SSAValue:
+def transform(b: GraphBuilder, x: Operand, dim: int, direction: str) -> SSAValue:
     """The pairs of the transform of complex numbers along a dim."""
     shape = x.shape
     flat = x.reshaped(b, (math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])))
     return b.reshape(_transform(b, flat, direction), (*shape, 2))
 
 
-def _transform(b: Any, x: Operand, direction: str) -> SSAValue:
+def _transform(b: GraphBuilder, x: Operand, direction: str) -> SSAValue:
     """The same of three dims, along the middle one."""
     outer, n, inner = x.shape
     if n == 1 or 0 in (outer, inner):
@@ -115,7 +118,7 @@ def _transform(b: Any, x: Operand, direction: str) -> SSAValue:
     return _passes(b, x, direction)
 
 
-def _passes(b: Any, x: Operand, direction: str, twist: np.ndarray | None = None, width: int = 0) -> SSAValue:
+def _passes(b: GraphBuilder, x: Operand, direction: str, twist: np.ndarray | None = None, width: int = 0) -> SSAValue:
     """A transform by passes; `twist` has the roots of `width` columns and of groups of them (`graph.butterflies`)."""
     radices = radices_of(x.shape[1])
     roots = table(radices, direction, numpy_dtype(element_of(x.parts[0])))
@@ -123,7 +126,7 @@ def _passes(b: Any, x: Operand, direction: str, twist: np.ndarray | None = None,
     return b.butterflies(*x.parts, b.const(roots), radices=radices, direction=direction, form="parts", twist=width)
 
 
-def _across(b: Any, pairs: SSAValue, direction: str) -> SSAValue:
+def _across(b: GraphBuilder, pairs: SSAValue, direction: str) -> SSAValue:
     """The transform by passes along the last dim of three, which becomes the middle one."""
     outer, columns, n, _ = shape_of(pairs)
     radices = radices_of(n)
@@ -138,7 +141,7 @@ def split_length(n: int) -> tuple[int, int]:
     return n // first, first
 
 
-def _in_two(b: Any, x: Operand, direction: str) -> SSAValue:
+def _in_two(b: GraphBuilder, x: Operand, direction: str) -> SSAValue:
     """`j = j1 * n2 + j2` and `k = k1 + n1 * k2`: along j1, times the roots of `k1 * j2`, then along j2."""
     outer, n, _ = x.shape
     n1, n2 = split_length(n)
@@ -157,7 +160,7 @@ def _in_two(b: Any, x: Operand, direction: str) -> SSAValue:
     return b.reshape(_across(b, first, direction), (outer, n, 1, 2))
 
 
-def _products_of_roots(b: Any, shape: tuple[int, int, int], n: int, direction: str, like: SSAValue) -> Parts:
+def _products_of_roots(b: GraphBuilder, shape: tuple[int, int, int], n: int, direction: str, like: SSAValue) -> Parts:
     """The roots of `k * j` for all k and j: those of the high digits of j times those of the low ones, which are few."""
     outer, n1, n2 = shape
     low = split_length(n2)[1]
@@ -166,13 +169,13 @@ def _products_of_roots(b: Any, shape: tuple[int, int, int], n: int, direction: s
     fine = roots_of_unity(k * np.arange(low), n, direction, dtype)
     coarse = roots_of_unity(k * np.arange(n2 // low) * low, n, direction, dtype)
     whole = (outer, n1, n2 // low, low)
-    low_parts = tuple(b.broadcast(_const(b, part, like), (1, 3), whole) for part in fine)
-    high_parts = tuple(b.broadcast(_const(b, part, like), (1, 2), whole) for part in coarse)
+    low_parts = b.broadcast(_const(b, fine[0], like), (1, 3), whole), b.broadcast(_const(b, fine[1], like), (1, 3), whole)
+    high_parts = b.broadcast(_const(b, coarse[0], like), (1, 2), whole), b.broadcast(_const(b, coarse[1], like), (1, 2), whole)
     re, im = multiply(b, low_parts, high_parts)
     return b.reshape(re, shape), b.reshape(im, shape)
 
 
-def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
+def _chirped(b: GraphBuilder, x: Parts, direction: str) -> SSAValue:
     """`j k = (j^2 + k^2 - (k - j)^2) / 2`: a convolution with roots of squares, cyclic in a length with room for it."""
     outer, n, inner = shape_of(x[0])
     if isinstance(n, Size):
@@ -181,13 +184,15 @@ def _chirped(b: Any, x: Parts, direction: str) -> SSAValue:
     squares = np.arange(n, dtype=object) ** 2 % (2 * n)
     dtype = numpy_dtype(element_of(x[0]))
     exact = roots_of_unity(squares.astype(np.int64), 2 * n, direction, np.dtype(np.float64))
-    chirp = tuple(b.broadcast(_const(b, part, x[0]), (1,), (outer, n, inner)) for part in exact)
+    whole, padded_shape = (outer, n, inner), (outer, size, inner)
+    chirp = b.broadcast(_const(b, exact[0], x[0]), (1,), whole), b.broadcast(_const(b, exact[1], x[0]), (1,), whole)
     kernel = np.zeros(size, complex)
     kernel[:n] = exact[0] - 1j * exact[1]
     kernel[size - n + 1 :] = kernel[1:n][::-1]
     spectrum = (np.fft.fft(kernel) / size).astype(np.complex128)
-    factors = tuple(
-        b.broadcast(b.const(part.astype(dtype)), (1,), (outer, size, inner)) for part in (spectrum.real, spectrum.imag)
+    factors = (
+        b.broadcast(b.const(spectrum.real.astype(dtype)), (1,), padded_shape),
+        b.broadcast(b.const(spectrum.imag.astype(dtype)), (1,), padded_shape),
     )
     zero = b.const(0, element_of(x[0]))
     started = multiply(b, x, chirp)

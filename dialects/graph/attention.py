@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType
@@ -20,12 +20,16 @@ from .batching import batch_size, repeated
 from .reduce import restore
 from .window_loops import over
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 CAUSAL_BLOCK = 64
 """Queries in a block of causal attention. All queries of a block compute weights for the keys that its last query sees, and
 weights of unseen keys are 0, so that loops over both can be tiled."""
 
 
-def _batch_attention(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_attention(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """Adds a leading batch dim, whose size may be 1 for the bias."""
     size = batch_size(operands, batched)
     pairs = enumerate(zip(operands, batched, strict=True))
@@ -105,7 +109,7 @@ class AttentionOp(CompositeOp):
         return word(self.mask) == "causal"
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         q, k, v = operands[:3]
         (*batch, heads, queries, _), (*_, groups, keys, dim_v) = shape_of(q), shape_of(v)
         scores_shape = (*batch, heads, queries, keys)
@@ -149,7 +153,7 @@ class AttentionOp(CompositeOp):
             y = (weights / np.where(total == 0, 1, total)) @ v
             return (np.asarray(y, dtype=q.dtype),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         """A query at a time: its scores, in a local buffer, become weights in place."""
         *batch, heads, queries, dim = self.shape(0)
         *_, groups, keys, dim_v = self.shape(2)
@@ -181,7 +185,7 @@ class AttentionOp(CompositeOp):
                     j.give(b.scalar.mul(b.load(weights, [j.index]), b.read(2, [*shared, j.index, e.index])))
                 b.write(b.scalar.div(j.results[0], total), [*head, i, e.index])
 
-    def _score(self, b: Any, score: SSAValue, point: Sequence[AffineExpr]) -> SSAValue:
+    def _score(self, b: NestWriter, score: SSAValue, point: Sequence[AffineExpr]) -> SSAValue:
         """The score at a point with its bias; -inf where the query does not see the key."""
         lowest = b.scalar.const(-math.inf, score.type)
         if len(self.operands) == 4:
@@ -198,12 +202,12 @@ def _keys_of_block(query: AffineExpr, queries: int, keys: int) -> list[AffineExp
     return [least(keys, queries), query - query % CAUSAL_BLOCK + CAUSAL_BLOCK]
 
 
-def _masked(b: Any, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) -> SSAValue:
+def _masked(b: GraphBuilder, scores: SSAValue, bias: Sequence[SSAValue], causal: bool) -> SSAValue:
     """The scores with the bias added, -inf where a query does not see a key."""
     shape = shape_of(scores)
     if bias:
         full = b.broadcast(b.reshape(bias[0], [n for n in shape_of(bias[0]) if n != 1]), *_spread(shape_of(bias[0]), shape))
-        if is_bool(full.type.element_type):
+        if is_bool(element_of(full)):
             scores = b.select(full, scores, b.full_like(scores, -math.inf))
         else:
             scores = b.add(scores, full)

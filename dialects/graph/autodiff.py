@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, TensorType, i32, i64
@@ -35,6 +35,9 @@ from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
 from .effects import EffectsOfFunctions
 from .fusion import YieldOp
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -291,7 +294,7 @@ class StopGradientOp(CompositeOp):
         return (operands[0],)  # C1
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return operands[0]
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

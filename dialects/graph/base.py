@@ -42,6 +42,10 @@ from ..syntax import parse_op, print_op
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 Props = Mapping[str, Attribute]
 Types = Sequence[TensorType]
 
@@ -240,15 +244,15 @@ class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
         equations = self.equations()
         return equations[0] if len(equations) == 1 and equations[0].write is None else None
 
-    def without_unused(self, b: Any) -> Sequence[SSAValue] | None:
+    def without_unused(self, b: GraphBuilder) -> Sequence[SSAValue] | None:
         """The first results, computed without the unused ones where that saves work; else None (`graph-dce`)."""
         return None
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
         raise NotImplementedError(f"'{self.name}' op has no nest of its own")
 
-    def plain_nest(self, b: Any) -> None:
+    def plain_nest(self, b: NestWriter) -> None:
         """The loops of the op's plain definition, without blocks and tiles, which are built where `nest` fails.
 
         Composites need none, they are decomposed instead, and neither do ops whose `nest` is plain.
@@ -412,7 +416,7 @@ class CompositeOp(GraphOp):
 
     @classmethod
     @abstractmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue | Sequence[SSAValue]:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue | Sequence[SSAValue]:
         """Build the same value, or one for each result, from primitives (or other composites) with a `GraphBuilder`."""
 
 

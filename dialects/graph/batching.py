@@ -7,13 +7,16 @@ in front.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from ..types import shape_of
 from .base import GraphOp, ints
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 Rule = Callable[[Any, GraphOp, Sequence[SSAValue], Sequence[bool]], Sequence[SSAValue]]
 
@@ -28,12 +31,12 @@ def batch_size(operands: Sequence[SSAValue], batched: Sequence[bool]) -> int:
     return next(shape_of(o)[0] for o, is_batched in zip(operands, batched, strict=True) if is_batched)
 
 
-def repeated(b: Any, value: SSAValue, size: int) -> SSAValue:
+def repeated(b: GraphBuilder, value: SSAValue, size: int) -> SSAValue:
     """A value repeated along a new first dim."""
     return b.broadcast(value, range(1, len(shape_of(value)) + 1), (size, *shape_of(value)))
 
 
-def all_batched(b: Any, operands: Sequence[SSAValue], batched: Sequence[bool]) -> list[SSAValue]:
+def all_batched(b: GraphBuilder, operands: Sequence[SSAValue], batched: Sequence[bool]) -> list[SSAValue]:
     """Operands that all have the new dim."""
     size = batch_size(operands, batched)
     return [o if is_batched else repeated(b, o, size) for o, is_batched in zip(operands, batched, strict=True)]
@@ -42,7 +45,7 @@ def all_batched(b: Any, operands: Sequence[SSAValue], batched: Sequence[bool]) -
 def along(name: str) -> Rule:
     """The rule of an op whose property `name` numbers one or more dims: all operands batched, these dims one further on."""
 
-    def rule(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+    def rule(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
         given = op.properties[name]
         moved = given.value.data + 1 if isinstance(given, IntegerAttr) else later(ints(given))
         same = getattr(b, op.name.removeprefix("graph."))
@@ -51,7 +54,7 @@ def along(name: str) -> Rule:
     return rule
 
 
-def alike(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def alike(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """The rule of an op that accepts any leading dims: the same op, with all operands batched."""
     results = getattr(b, op.name.removeprefix("graph."))(*all_batched(b, operands, batched), **op.properties)
     return results if isinstance(results, tuple) else [results]

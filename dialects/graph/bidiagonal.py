@@ -8,7 +8,7 @@ transposed and its rows and columns are reversed: large elements then stand last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -22,6 +22,10 @@ from .eigenvector_phase import MOST_STEPS, epsilon_of, np_phases, phase_of, rank
 from .eigh import STEPS_AT_ONCE, Rotations, multiplied_out
 from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
 
 @graph_op
@@ -62,7 +66,7 @@ class SquareSvdOp(MatrixOp):
     def has_vectors(self) -> bool:
         return self.mode.data == "vectors"
 
-    def without_unused(self, b: Any) -> Sequence[SSAValue] | None:
+    def without_unused(self, b: GraphBuilder) -> Sequence[SSAValue] | None:
         """The op that computes values alone, where the vectors are unused."""
         if not self.has_vectors or any(result.first_use is not None for result in self.vectors):
             return None
@@ -78,7 +82,7 @@ class SquareSvdOp(MatrixOp):
                 u[place], vt[place] = left * np.conj(phases.T), phases * right
         return (s, u, vt) if self.has_vectors else (s,)
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         _Svd(b, m, self.shape()[-1], self.has_vectors).write()
 
 
@@ -89,7 +93,7 @@ class _Svd:
     which are computed in f64 (`r`), since the roundings of all of them add up.
     """
 
-    def __init__(self, b: Any, m: Matrices, n: int, has_vectors: bool):
+    def __init__(self, b: NestWriter, m: Matrices, n: int, has_vectors: bool):
         self.b, self.m, self.n, self.f, self.has_vectors = b, m, n, m.field, has_vectors
         # rows are whole vectors, and loops over parts of them begin at one; each ends in a zero
         self.lanes = b.target.lanes(width_of(self.f.part))

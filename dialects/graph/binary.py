@@ -34,6 +34,7 @@ from .elementwise import ElementwiseOp, derivative_of, joined_shape, require_dom
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 
 class BinaryOp(ElementwiseOp, ABC):
@@ -99,7 +100,7 @@ def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(y < 0, of_negative, np.power(x, np.maximum(y, 0)))
 
 
-def _power_scalar(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+def _power_scalar(b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     element = scalar_of(x.type)
     if not is_unsigned(element):
         return b.binary("pow", x, y)
@@ -113,7 +114,7 @@ def _power_scalar(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.select(vanishes, b.const(0, x.type), power)
 
 
-def _pow_factor_x(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+def _pow_factor_x(b: GraphBuilder, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     # d/dx x**y = y * x**(y-1). Where both are 0 the base is taken as 1, so that this is 0 and not 0 * inf; at y = 0 alone it is
     # 0 by the product, which keeps its slope in y
     zero = b.full_like(x, 0)
@@ -121,21 +122,21 @@ def _pow_factor_x(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     return b.mul(y, b.pow(b.select(origin, b.full_like(x, 1), x), b.sub(y, b.full_like(y, 1))))
 
 
-def _pow_factor_y(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+def _pow_factor_y(b: GraphBuilder, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     # d/dy x**y = log(x) * x**y, and 0 at x = 0 (where y > 0 this is the limit)
     zero, one = b.full_like(x, 0), b.full_like(x, 1)
     at_zero = b.cmp(x, zero, predicate="eq")
     return b.mul(b.log(b.select(at_zero, one, x)), z)
 
 
-def _chosen(b: Any, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:
+def _chosen(b: GraphBuilder, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:
     # max and min: the slope of the chosen operand; a tie splits evenly, as the subgradient of least norm
     one, half, zero = b.full_like(x, 1), b.full_like(x, 0.5), b.full_like(x, 0)
     chosen = b.select(b.cmp(x, y, predicate=predicate), one, zero)
     return b.select(b.cmp(x, y, predicate="eq"), half, chosen)
 
 
-def _jvp_div(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_div(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # linear in the numerator; d(x/y) = (dx - (x/y) dy) / y
     dx, dy = tangents
     parts = [] if dx is None else [dx]

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
 from ..types import index
 from .complex_elements import Element, Field
 from .matrices import BLOCK, Matrices
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 At = Callable[[Any, Any], Element]
 
@@ -147,7 +150,7 @@ def solve_block(
 # Factorizations
 
 
-def blocked_cholesky(b: Any, m: Matrices, n: int) -> None:
+def blocked_cholesky(b: NestWriter, m: Matrices, n: int) -> None:
     """The adjoint of the factor, block row by block row; each is subtracted from those below, once it is complete."""
     f = m.field
     u = BlockColumns(f, n, n, "factor")
@@ -219,7 +222,7 @@ def cholesky_steps(f: Field, u: Element, n: int, steps: Any, least: SSAValue) ->
 
 
 def blocked_solve(
-    b: Any,
+    b: NestWriter,
     m: Matrices,
     n: int,
     columns: int,
@@ -263,7 +266,7 @@ def blocked_solve(
     y.give(lambda x, i, j: m.store(x, 0, row(i), j))
 
 
-def blocked_lu(b: Any, m: Matrices, rows: int, columns: int, pivot_in: Callable[[Element, Any], SSAValue]) -> None:
+def blocked_lu(b: NestWriter, m: Matrices, rows: int, columns: int, pivot_in: Callable[[Element, Any], SSAValue]) -> None:
     """Factor each block of columns in turn; the blocks beside it get its row exchanges, and those after it are updated.
 
     Args:

@@ -6,11 +6,14 @@ The product of the reflectors of a block of columns is `I - V T V^H`. The invers
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .blocked import At, BlockColumns, add_products, solve_block, whole
 from .complex_elements import Element, Field
 from .matrices import BLOCK, Matrices
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 
 class _Block:
@@ -78,7 +81,7 @@ class _Block:
             )
 
 
-def blocked_householder(b: Any, m: Matrices, rows: int, columns: int, reflector: Any) -> None:
+def blocked_householder(b: NestWriter, m: Matrices, rows: int, columns: int, reflector: Any) -> None:
     """Compute the reflectors of one block of columns after the other and apply them to the later blocks."""
     f, steps = m.field, min(rows, columns)
     a, block = BlockColumns(f, rows, columns), _Block(f, rows)
@@ -113,7 +116,7 @@ def blocked_householder(b: Any, m: Matrices, rows: int, columns: int, reflector:
     a.give(put, steps)
 
 
-def blocked_product(b: Any, m: Matrices, rows: int, count: int, columns: int) -> None:
+def blocked_product(b: NestWriter, m: Matrices, rows: int, count: int, columns: int) -> None:
     """Apply the last block of reflectors first: it leaves unchanged the rows and columns that only the others reach."""
     f = m.field
     q, block = BlockColumns(f, rows, columns), _Block(f, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -33,6 +33,7 @@ from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 
 _COMPARE: dict[str, Callable[..., np.ndarray]] = {
@@ -125,7 +126,7 @@ class SelectOp(ElementwiseOp):
         return b.select(*operands)
 
 
-def _transpose_select(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_select(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     zero = b.full_like(ct, 0)
     condition = op.operands[0]
     return b.select(condition, ct, zero) if k == 1 else b.select(condition, zero, ct)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType
@@ -21,6 +21,9 @@ from ..facts import OpFacts
 from ..types import COMPLEX, i64, is_bool, shape_of, tensor
 from .base import CompositeOp, GraphOp, Linear, Props, Types, graph_op, integer
 from .batching import repeated
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 
 class CollectiveOp(CompositeOp):
@@ -41,15 +44,17 @@ class CollectiveOp(CompositeOp):
 
     @classmethod
     @abstractmethod
-    def of_all(cls, b: Any, x: SSAValue) -> SSAValue:
+    def of_all(cls, b: GraphBuilder, x: SSAValue) -> SSAValue:
         """The result, from the elements of the axis stacked along the first dim."""
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return cls.of_all(b, repeated(b, operands[0], integer(props["size"])))
 
 
-def _batch_other_axis(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_other_axis(
+    b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]
+) -> Sequence[SSAValue]:
     """Batching along another axis than the op's own: the dim leads the operand and the result."""
     x, index = operands
     name = op.name.removeprefix("graph.")
@@ -87,7 +92,7 @@ class PsumOp(CollectiveOp):
         return (operands[0],)
 
     @classmethod
-    def of_all(cls, b: Any, x: SSAValue) -> SSAValue:
+    def of_all(cls, b: GraphBuilder, x: SSAValue) -> SSAValue:
         return b.reduce(x, kind="add", dims=(0,))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -95,7 +100,7 @@ class PsumOp(CollectiveOp):
             return (np.multiply(operands[0], operands[0].dtype.type(integer(self.size))),)
 
 
-def _transpose_all_gather(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_all_gather(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     """This element's part of the sum of all cotangents."""
     index = op.operands[1]
     return b.gather(b.psum(ct, index, size=op.properties["size"]), index, at=(0,))
@@ -125,7 +130,7 @@ class AllGatherOp(CollectiveOp):
         return (tensor(operands[0].element_type, (integer(props["size"]), *operands[0].get_shape())),)
 
     @classmethod
-    def of_all(cls, b: Any, x: SSAValue) -> SSAValue:
+    def of_all(cls, b: GraphBuilder, x: SSAValue) -> SSAValue:
         return x
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -37,6 +37,9 @@ from .base import (
 from .batching import alike
 from .elementwise import ElementwiseOp, joined_shape
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+
 
 def _require_complex(operand: TensorType) -> None:
     if not is_complex(operand.element_type):
@@ -48,12 +51,12 @@ def _require_part(operand: TensorType) -> None:
         raise DTypeError(f"operand element type must be f32 or f64, got {operand.element_type}")
 
 
-def imaginary(b: Any, x: SSAValue) -> SSAValue:
+def imaginary(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """`1j * x` of a real tensor."""
     return b.complex(b.zeros_like(x), x)
 
 
-def conjugate(b: Any, z: SSAValue) -> SSAValue:
+def conjugate(b: GraphBuilder, z: SSAValue) -> SSAValue:
     """The complex conjugate."""
     return b.complex(b.real(z), b.neg(b.imag(z)))
 
@@ -143,7 +146,7 @@ class ImagOp(OfComplexOp, ElementwiseOp):
         return (np.imag(operands[0]).copy(),)
 
 
-def _jvp_magnitude(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue]:
+def _jvp_magnitude(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue]:
     # d|z| = Re(conj(z) / |z| dz), and 0 at 0
     (dz,) = tangents
     z, size = op.operands[0], op.results[0]
@@ -170,7 +173,7 @@ class MagnitudeOp(OfComplexOp, CompositeOp):
     derivative = Custom(_jvp_magnitude)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return length(b, b.real(operands[0]), b.imag(operands[0]))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -215,7 +218,7 @@ def pairs_type(type: TensorType) -> TensorType:
     return tensor(part_of(type.element_type), (*type.get_shape(), 2))
 
 
-def first_of_pairs(b: Any, pairs: SSAValue, which: int = 0) -> SSAValue:
+def first_of_pairs(b: GraphBuilder, pairs: SSAValue, which: int = 0) -> SSAValue:
     """The first, or the other, elements of an array of pairs."""
     shape = shape_of(pairs)[:-1]
     start, step = [0] * len(shape), [1] * (len(shape) + 1)

@@ -6,9 +6,12 @@ Complex matrices are planes there, so that vectors hold real or imaginary parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, SSAValue
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 Element = tuple[SSAValue, ...]
 
@@ -21,7 +24,7 @@ class Field:
         is_complex: whether elements have two parts.
     """
 
-    def __init__(self, b: Any, part: Attribute, is_complex: bool):
+    def __init__(self, b: NestWriter, part: Attribute, is_complex: bool):
         self.b, self.part, self.is_complex = b, part, is_complex
 
     def number(self, value: float) -> SSAValue:

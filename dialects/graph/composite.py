@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
@@ -22,10 +22,13 @@ from .batching import all_batched, along
 from .elementwise import require_domain
 from .reduce import kept_dims, restore
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+
 _INTS = DenseArrayBase.constr(i64)
 
 
-def _finite_or_zero(b: Any, m: SSAValue) -> SSAValue:
+def _finite_or_zero(b: GraphBuilder, m: SSAValue) -> SSAValue:
     """A maximum to subtract: 0 where it is infinite, since inf - inf would be NaN."""
     inf, zero = b.full_like(m, math.inf), b.full_like(m, 0)
     return b.select(b.cmp(b.abs(m), inf, predicate="eq"), zero, m)
@@ -51,7 +54,7 @@ class UnaryComposite(CompositeOp, ABC):
         return (operands[0],)
 
 
-def _jvp_relu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_relu(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x = op.operands[0]
     # a choice, not a product by 0 or 1: where the slope is 0 an infinite tangent must not become NaN
@@ -75,7 +78,7 @@ class ReluOp(UnaryComposite):
     derivative = Custom(_jvp_relu)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return b.max(operands[0], b.full_like(operands[0], 0))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -97,7 +100,7 @@ class SigmoidOp(UnaryComposite):
     derivative = Elementwise(lambda b, x, y: b.sigmoid_slope(x))
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         one = b.full_like(operands[0], 1)
         return b.div(one, b.add(one, b.exp(b.neg(operands[0]))))  # exp overflows to inf, and 1 / inf is the 0 wanted
 
@@ -121,7 +124,7 @@ class SigmoidSlopeOp(UnaryComposite):
     derivative = Elementwise(lambda b, x, y: b.neg(b.mul(y, b.tanh(b.mul(b.full_like(x, 0.5), x)))))
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         (x,) = operands
         # the exponential and the quotient are those of sigmoid; of infinity and 0 the product would be NaN
         e, y = b.exp(b.neg(x)), b.sigmoid(x)
@@ -136,7 +139,7 @@ def _largest(x: SSAValue) -> float:
     return float(np.finfo(numpy_dtype(element_of(x))).max)
 
 
-def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_gelu(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x = op.operands[0]
     if word(op.properties["approximate"]) == "none":
@@ -153,7 +156,7 @@ def _jvp_gelu(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSA
     return [b.mul(dx, b.add(b.sigmoid(z), b.mul(rise, b.sigmoid_slope(z))))]
 
 
-def _gelu_argument(b: Any, x: SSAValue) -> SSAValue:
+def _gelu_argument(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """`2 u`, of which `(1 + tanh(u)) / 2` is the sigmoid."""
     linear, cubic = (b.full_like(x, 2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 0.044715))
     return b.mul(x, b.add(linear, b.mul(cubic, b.mul(x, x))))
@@ -187,7 +190,7 @@ class GeluOp(UnaryComposite):
         return (operands[0],)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         (x,) = operands
         one = b.full_like(x, 1)
         if word(props["approximate"]) == "none":
@@ -231,7 +234,7 @@ class AlongDims(CompositeOp, ABC):
         return (tensor(operands[0].element_type, [shape[d] for d in kept_dims(len(shape), dims)]),)
 
 
-def _minus_average(b: Any, weights: SSAValue, dx: SSAValue, dims: Sequence[int]) -> SSAValue:
+def _minus_average(b: GraphBuilder, weights: SSAValue, dx: SSAValue, dims: Sequence[int]) -> SSAValue:
     """`dx - sum(weights * dx)` for weights whose sum is 1, computed in two steps.
 
     A weight that was rounded to 1 lacks the weight of the others: the first difference cancels there, and the average of the
@@ -242,13 +245,13 @@ def _minus_average(b: Any, weights: SSAValue, dx: SSAValue, dims: Sequence[int])
     return dx
 
 
-def _jvp_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_softmax(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     y = op.results[0]
     return [b.mul(y, _minus_average(b, y, dx, ints(op.properties["dims"])))]
 
 
-def _exp_shifted(b: Any, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
+def _exp_shifted(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> tuple[SSAValue, SSAValue, SSAValue]:
     """(x - max, exp of it, the sum of that), the maximum taken over `dims`."""
     m = _finite_or_zero(b, b.reduce(x, kind="max", dims=dims))
     shifted = b.sub(x, restore(b, m, dims, shape_of(x)))
@@ -279,7 +282,7 @@ class SoftmaxOp(AlongDims):
     derivative = Custom(_jvp_softmax)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         _, e, total = _exp_shifted(b, operands[0], dims)
         # one division for each row: a sum is at least 1, or what is not finite about it shows in the product as in the quotient
@@ -291,7 +294,7 @@ class SoftmaxOp(AlongDims):
             return (e / total,)
 
 
-def _jvp_log_softmax(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_log_softmax(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     return [_minus_average(b, b.exp(op.results[0]), dx, ints(op.properties["dims"]))]
 
@@ -312,7 +315,7 @@ class LogSoftmaxOp(AlongDims):
     derivative = Custom(_jvp_log_softmax)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         shifted, _, total = _exp_shifted(b, operands[0], dims)
         return b.sub(shifted, restore(b, b.log(total), dims, shape_of(operands[0])))
@@ -323,7 +326,7 @@ class LogSoftmaxOp(AlongDims):
             return (operands[0] - m - np.log(total),)
 
 
-def _jvp_logsumexp(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_logsumexp(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x, dims = op.operands[0], ints(op.properties["dims"])
     weights = b.softmax(x, dims=dims)
@@ -348,7 +351,7 @@ class LogsumexpOp(AlongDims):
     derivative = Custom(_jvp_logsumexp)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         m = _finite_or_zero(b, b.reduce(operands[0], kind="max", dims=dims))
         e = b.exp(b.sub(operands[0], restore(b, m, dims, shape_of(operands[0]))))
@@ -384,7 +387,7 @@ class MeanOp(AlongDims):
     derivative = None
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         dims = ints(props["dims"])
         total = b.reduce(operands[0], kind="add", dims=dims)
         return b.div(total, b.full_like(total, _count(shape_of(operands[0]), dims)))
@@ -415,7 +418,7 @@ class VarOp(AlongDims):
     derivative = None
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         x, dims = operands[0], ints(props["dims"])
         count = _count(shape_of(x), dims)
         correction = integer(props["correction"])
@@ -434,7 +437,7 @@ class VarOp(AlongDims):
             return (np.asarray(squares / x.dtype.type(max(count - self.correction.value.data, 0))),)
 
 
-def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_cross_entropy(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     dx = tangents[0]
     logits, labels = op.operands
     # (softmax - one_hot) / rows; 0 in rows whose label is outside, since they add nothing to the loss
@@ -449,14 +452,16 @@ def _jvp_cross_entropy(b: Any, op: GraphOp, tangents: Sequence[SSAValue | None])
     return [b.reduce(b.mul(dx, b.div(slope, rows)), kind="add", dims=(0, 1))]
 
 
-def _one_hot(b: Any, logits: SSAValue, labels: SSAValue) -> SSAValue:
+def _one_hot(b: GraphBuilder, logits: SSAValue, labels: SSAValue) -> SSAValue:
     shape = shape_of(logits)
     element = element_of(labels)
     classes = b.iota(dim=1, result=tensor(element, shape))
     return b.cmp(classes, b.broadcast(labels, (0,), shape), predicate="eq")
 
 
-def _batch_cross_entropy(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_cross_entropy(
+    b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]
+) -> Sequence[SSAValue]:
     logits, labels = all_batched(b, operands, batched)
     shape = shape_of(logits)
     element = element_of(labels)
@@ -501,7 +506,7 @@ class CrossEntropyOp(CompositeOp):
         return (tensor(logits.element_type, ()),)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         logits, labels = operands
         scores = b.log_softmax(logits, dims=(1,))
         picked = b.select(_one_hot(b, logits, labels), scores, b.full_like(scores, 0))

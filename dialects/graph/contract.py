@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
@@ -17,6 +17,10 @@ from ..facts import OpFacts
 from ..types import COMPLEX, compatible, element_of, is_bool, numpy_dtype, show_shape, tensor, unify
 from .base import Bilinear, Equation, GraphOp, Props, Read, Types, graph_op, ints, normalize_dims, require_same_element
 from .quiet import Quiet
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 _NONE = DenseArrayBase.from_list(i64, [])
@@ -32,7 +36,7 @@ def _dims(props: Props) -> tuple[tuple[int, ...], ...]:
     return tuple(ints(props.get(name, _NONE)) for name in ("lhs_batch", "rhs_batch", "lhs_contract", "rhs_contract"))
 
 
-def _transpose_dot(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_dot(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     """Contract the cotangent with the other operand over the other's free dims; put the dims back in order."""
     dims = _dims(op.properties)
     mine_batch, other_batch = (dims[0], dims[1]) if k == 0 else (dims[1], dims[0])
@@ -59,7 +63,7 @@ def _transpose_dot(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return result if perm == tuple(range(mine_rank)) else b.transpose(result, perm=perm)
 
 
-def _batch_dot(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_dot(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dims = _dims(op.properties)
     lhs_batch, rhs_batch, lhs_contract, rhs_contract = (
         tuple(d + 1 for d in group) if batched[j % 2] else group for j, group in enumerate(dims)
@@ -137,7 +141,7 @@ class ContractionOp(GraphOp, ABC):
             lhs[i] = rhs[j] = label()
         return lhs, rhs, space
 
-    def term(self, b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    def term(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
         """The term of the sum, from an element of each operand."""
         return b.mul(x, y)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
@@ -17,6 +17,10 @@ from ..types import DYNAMIC, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_element
 from .convolution import NONE, Convolution, dilated, pick, placed
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 _INTS = DenseArrayBase.constr(i64)
 TILES = ((2, 2), (4, 4))
 """Tiles of results that Winograd's algorithm computes at once."""
@@ -26,19 +30,19 @@ TILES = ((2, 2), (4, 4))
 # Derivative: a convolution again, for each operand
 
 
-def transposed(b: Any, x: SSAValue, perm: Sequence[int]) -> SSAValue:
+def transposed(b: GraphBuilder, x: SSAValue, perm: Sequence[int]) -> SSAValue:
     """A transpose, where it changes the order."""
     return x if tuple(perm) == tuple(range(len(perm))) else b.transpose(x, perm=tuple(perm))
 
 
-def _transpose_conv(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_conv(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     if 0 in op.result_shape():  # the sizes of the convolutions below may be negative
         return b.zeros_like(op.operands[k])
     conv = Convolution.of(op.properties)
     return _cotangent_of_x(b, op, conv, ct) if k == 0 else _cotangent_of_w(b, op, conv, ct)
 
 
-def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAValue:
+def _cotangent_of_x(b: GraphBuilder, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAValue:
     """Windows of the cotangent, `stride - 1` holes between its elements, with the mirrored filters."""
     w = b.reverse(op.operands[1], dims=tuple(sorted(c.w_dims[2:])))
     sizes, window = pick(op.shape(0), c.x_dims[2:]), pick(op.shape(1), c.w_dims[2:])
@@ -63,7 +67,7 @@ def _cotangent_of_x(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
     return b.conv(ct, w, **mirrored.properties())
 
 
-def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAValue:
+def _cotangent_of_w(b: GraphBuilder, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAValue:
     """`x` convolved with the cotangent as the filter, batch and features exchanged: the sum is over the batch."""
     x, x_dims = op.operands[0], (c.x_dims[1], c.x_dims[0], *c.x_dims[2:])
     sizes, window = pick(op.shape(0), c.x_dims[2:]), pick(op.shape(1), c.w_dims[2:])
@@ -93,7 +97,7 @@ def _cotangent_of_w(b: Any, op: GraphOp, c: Convolution, ct: SSAValue) -> SSAVal
 # Batching: more images, more filters, or more groups
 
 
-def _merge(b: Any, x: SSAValue, dim: int) -> SSAValue:
+def _merge(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
     """Dim 0 moved in front of dim `dim` of the others, and both merged."""
     rank = len(shape_of(x))
     x = transposed(b, x, (*range(1, dim + 1), 0, *range(dim + 1, rank)))
@@ -101,16 +105,16 @@ def _merge(b: Any, x: SSAValue, dim: int) -> SSAValue:
     return b.reshape(x, (*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :]))
 
 
-def _split(b: Any, y: SSAValue, dim: int, sizes: Sequence[int]) -> SSAValue:
+def _split(b: GraphBuilder, y: SSAValue, dim: int, sizes: Sequence[int]) -> SSAValue:
     shape = shape_of(y)
     return b.reshape(y, (*shape[:dim], *sizes, *shape[dim + 1 :]))
 
 
-def _to_front(b: Any, y: SSAValue, dim: int) -> SSAValue:
+def _to_front(b: GraphBuilder, y: SSAValue, dim: int) -> SSAValue:
     return transposed(b, y, (dim, *(d for d in range(len(shape_of(y))) if d != dim)))
 
 
-def _batch_conv(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_conv(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     x, w = operands
     c = Convolution.of(op.properties)
     size = shape_of(x)[0] if batched[0] else shape_of(w)[0]
@@ -251,7 +255,7 @@ class ConvOp(GraphOp):
         features_last = c.y_dims[1] == len(c.y_dims) - 1
         return (0,) if not features_last or max(c.low) > 0 else ()  # pixels without padding are read in place
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         c = Convolution.of(self.properties)
         if c.tile in TILES and 0 not in (*self.shape(0), *self.result_shape()):
             from .conv_winograd import write_winograd
@@ -262,7 +266,7 @@ class ConvOp(GraphOp):
 
         write_conv(self, b)
 
-    def plain_nest(self, b: Any) -> None:
+    def plain_nest(self, b: NestWriter) -> None:
         from .window_plain import write_conv
 
         write_conv(self, b)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -29,6 +29,7 @@ from .window_plain import reduced
 
 if TYPE_CHECKING:
     from .conv import ConvOp
+    from .nest_writer import NestWriter
 
 FEW_TAPS = 8
 """Most window elements, along the last dim in all phases of rows, that are unrolled; with more, equal phases form a loop."""
@@ -37,7 +38,7 @@ FEW_PHASES = 4
 """Largest number of phases that are each copied by loops of their own, with constant bounds."""
 
 
-def write_conv(op: ConvOp, b: Any) -> None:
+def write_conv(op: ConvOp, b: NestWriter) -> None:
     """Write the loops of a convolution."""
     if has_open_windows(op):
         window_plain.write_conv(op, b)
@@ -64,7 +65,7 @@ def has_open_windows(op: ConvOp) -> bool:
 class Form:
     """The base of all loop forms: sizes by role, and access to the operands at points by role."""
 
-    def __init__(self, op: ConvOp, b: Any):
+    def __init__(self, op: ConvOp, b: NestWriter):
         self.op, self.b = op, b
         self.c = c = Convolution.of(op.properties)
         self.batch, self.features, *sizes = pick(op.shape(0), c.x_dims)

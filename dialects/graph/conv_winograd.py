@@ -32,18 +32,19 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .conv import ConvOp
+    from .nest_writer import NestWriter
 
 Load = Callable[[Index, Index], SSAValue]
 Store = Callable[[Index, Sequence[SSAValue]], None]
 
 
-def write_winograd(op: ConvOp, b: Any, tile: int) -> None:
+def write_winograd(op: ConvOp, b: NestWriter, tile: int) -> None:
     """Write the loops of a convolution with tiles of `tile x tile` results."""
     _Winograd(op, b, transforms(tile)).write()
 
 
 class _Winograd:
-    def __init__(self, op: ConvOp, b: Any, by: Transforms):
+    def __init__(self, op: ConvOp, b: NestWriter, by: Transforms):
         self.b, self.by, self.c = b, by, Convolution.of(op.properties)
         self.element = element_of(op.results[0])
         self.batch, self.depth, *sizes = pick(op.shape(0), self.c.x_dims)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, TensorType
@@ -20,9 +20,10 @@ from .builder import dense_array
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 
-def _batch_created(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_created(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     raise AssertionError("an op without operands is never batched")
 
 

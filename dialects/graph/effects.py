@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from string import Formatter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr, TensorType, UnitAttr, i1, i64
@@ -40,6 +40,9 @@ from ..facts import OpFacts, OwnDerivative, Rounding
 from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 METHODS = ("none", "sequential", "expand_dims", "broadcast_all")
 """How a callback takes a batch: not at all, element by element, or whole, where what is the same for all has a first dim of 1,
@@ -211,7 +214,7 @@ class CallbackOp(EffectOp):
             raise VerifyException(f"'graph.callback' op vmap must be one of {', '.join(METHODS)}, got {self.vmap.data}")
 
 
-def _batch_after(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_after(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     x, *others = operands
     size = shape_of(next(o for o, flag in zip(operands, batched, strict=True) if flag))[0]
     x = x if batched[0] else b.broadcast(x, tuple(range(1, len(shape_of(x)) + 1)), (size, *shape_of(x)))

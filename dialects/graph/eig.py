@@ -7,7 +7,7 @@ in complex arithmetic for both: real eigenvalues of real matrices have real vect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i32, i64
@@ -23,11 +23,15 @@ from .eigenvector_phase import np_phases, phase_of
 from .matrices import Matrices, MatrixOp, diagonal_of, multiply, require_matrices, stacked
 from .schur import Reduction
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 _MOST_SWEEPS = 16
 """Largest number of sweeps of balancing; two or three are usual."""
 
 
-def _jvp_eig(b: Any, op: EigOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_eig(b: GraphBuilder, op: EigOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # dw = diag(V^-1 dA V)
     if op.mode.data != "values":
         raise DifferentiationError(
@@ -98,7 +102,7 @@ class EigOp(MatrixOp):
                 v[place] = found * np_phases(found.astype(dtype).T)[:, 0]
         return (w, v) if self.has_vectors else (w,)
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         n = self.shape()[-1]
         _Eigen(b, m, n, self.has_vectors).write()
 

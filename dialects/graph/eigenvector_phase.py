@@ -7,7 +7,7 @@ largest is real and positive, so that equal matrices have equal vectors on all m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import i32
@@ -15,6 +15,9 @@ from xdsl.ir import SSAValue
 
 from ..types import index, numpy_dtype
 from .complex_elements import Element, Field
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 MOST_STEPS = 30
 """Largest number of QL steps for an eigenvalue: LAPACK's limit; two are usual."""
@@ -57,7 +60,7 @@ def _phase(f: Field, x: Element, size: SSAValue) -> Element:
     return f.select(is_zero, f.const(1), f.shrink(f.conj(x), s.select(is_zero, one, size)))
 
 
-def rank_in(b: Any, n: int, values: SSAValue, i: Any, predicate: str) -> Any:
+def rank_in(b: NestWriter, n: int, values: SSAValue, i: Any, predicate: str) -> Any:
     """The rank of element `i` of a local vector: how many others satisfy the predicate, or are equal and come before it."""
     zero, one = b.scalar.const(0, i32), b.scalar.const(1, i32)
     with b.loop(n, "seq", inits=[zero]) as j:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
@@ -30,8 +30,12 @@ from .matrices import (
 )
 from .orthogonal import Reflector, tau_of
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
-def _jvp_eigh(b: Any, op: EighOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+
+def _jvp_eigh(b: GraphBuilder, op: EighOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # with M = V^H dA V: dw = diag M, dV = V (M / (w_j - w_i)), 0 on the diagonal
     (da,) = tangents
     v, shape = op.v, shape_of(op.v)
@@ -84,7 +88,7 @@ class EighOp(MatrixOp):
                 v[place] = found * np_phases(found.T)[:, 0]
         return w, v
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         n, f = self.shape()[-1], m.field
         # rows are whole vectors, and loops over parts of them begin at one: what is stored in one step is loaded in the next
         lanes = b.target.lanes(width_of(f.part))
@@ -106,7 +110,7 @@ class EighOp(MatrixOp):
             with b.loop(n) as j:
                 m.store(f.mul(phase, f.load(vectors, [i.index, j.index])), 1, j.index, to)
 
-    def _scaled(self, b: Any, m: Matrices, n: int, a: Element) -> tuple[SSAValue, SSAValue]:
+    def _scaled(self, b: NestWriter, m: Matrices, n: int, a: Element) -> tuple[SSAValue, SSAValue]:
         """Copy the matrix, scaled to a largest element of 1; returns the divisor and whether all elements were finite."""
         f = m.field
         zero = f.number(0)
@@ -130,7 +134,7 @@ class EighOp(MatrixOp):
             f.store(x, a, [i.index, j.index])
         return b.scalar.select(is_finite, divisor, f.number(float("nan"))), is_finite
 
-    def _tridiagonal(self, b: Any, n: int, f: Field, a: Element, kept: Element, d: SSAValue, e: SSAValue) -> None:
+    def _tridiagonal(self, b: NestWriter, n: int, f: Field, a: Element, kept: Element, d: SSAValue, e: SSAValue) -> None:
         """Reflect rows and columns until the diagonal `d` and subdiagonal `e` remain; row `k` of `kept` is reflector `k`."""
         width, lanes = shape_of(a[0])[-1], b.target.lanes(width_of(f.part))
         p = f.local((width,), "product")
@@ -165,7 +169,7 @@ class EighOp(MatrixOp):
         b.store(b.load(a[0], [n - 1, n - 1]), d, [n - 1])
         b.store(f.number(0), e, [n - 1])
 
-    def _steps(self, b: Any, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
+    def _steps(self, b: NestWriter, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
         """QL steps until all off-diagonal elements are negligible; the loop carries the number of the first value not found.
 
         The rotations of several steps are kept, and then applied to blocks of columns that the first-level cache holds.
@@ -187,7 +191,15 @@ class EighOp(MatrixOp):
         rotations.finish(rows)
 
     def _step(
-        self, b: Any, n: int, element: Any, low_value: SSAValue, d: SSAValue, e: SSAValue, rotations: Rotations, number: Any
+        self,
+        b: NestWriter,
+        n: int,
+        element: Any,
+        low_value: SSAValue,
+        d: SSAValue,
+        e: SSAValue,
+        rotations: Rotations,
+        number: Any,
     ) -> SSAValue:
         """One step on the block that begins at `low_value`, or none if its value is found; where the next block begins."""
         zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
@@ -237,7 +249,7 @@ class EighOp(MatrixOp):
         return b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value)
 
 
-def multiplied_out(b: Any, n: int, f: Field, q: Element, rows: Element, offset: int, *, reverse: bool = False) -> None:
+def multiplied_out(b: NestWriter, n: int, f: Field, q: Element, rows: Element, offset: int, *, reverse: bool = False) -> None:
     """The product of reflectors, the rows of `rows`, as rows in their place: row `i` is column `i` of the product.
 
     Args:
@@ -289,7 +301,7 @@ class Rotations:
     and blocks of columns are independent.
     """
 
-    def __init__(self, b: Any, n: int, element: Any, rows: Element, of: str = ""):
+    def __init__(self, b: NestWriter, n: int, element: Any, rows: Element, of: str = ""):
         self.b, self.n, self.element, self.count = b, n, element, -(-n // _COLUMNS)
         self.cosines, self.sines = (
             b.local((STEPS_AT_ONCE, n), element, "scratch", name=of + name) for name in ("cosines", "sines")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i32
@@ -36,16 +36,20 @@ from .matrices import (
     transposed,
 )
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 # --------------------------------------------------------------------------------------------------------------------
 # cholesky
 
 
-def _half(b: Any, x: SSAValue) -> SSAValue:
+def _half(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """The lower triangle with half of the diagonal."""
     return b.select(compared(b, "eq", shape_of(x)), b.mul(x, b.full_like(x, 0.5)), kept(b, x, "ge"))
 
 
-def _jvp_cholesky(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_cholesky(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # L half(L^-1 dA L^-H), dA the Hermitian matrix of which the lower triangle is read: Murray, 2016
     (da,) = tangents
     y = op.results[0]
@@ -94,7 +98,7 @@ class CholeskyOp(MatrixOp):
                 pass
         return (y,)
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         n, f = self.shape()[-1], m.field
         if is_large(m, n):
             blocked_cholesky(b, m, n)
@@ -116,7 +120,9 @@ class CholeskyOp(MatrixOp):
 # triangular_solve
 
 
-def solve_with(b: Any, a: SSAValue, y: SSAValue, *, side: str, form: str = "plain", diagonal: str = "given") -> SSAValue:
+def solve_with(
+    b: GraphBuilder, a: SSAValue, y: SSAValue, *, side: str, form: str = "plain", diagonal: str = "given"
+) -> SSAValue:
     """`graph.triangular_solve`; also with the adjoint form, of the matrix transposed and conjugated."""
     if form == "adjoint":
         a, form = conjugated(b, a), "transposed"
@@ -126,17 +132,19 @@ def solve_with(b: Any, a: SSAValue, y: SSAValue, *, side: str, form: str = "plai
 _OTHER_FORM = {"plain": "transposed", "transposed": "plain"}
 
 
-def _like(b: Any, op: TriangularSolveOp, rhs: SSAValue, form: str | None = None) -> SSAValue:
+def _like(b: GraphBuilder, op: TriangularSolveOp, rhs: SSAValue, form: str | None = None) -> SSAValue:
     return solve_with(b, op.a, rhs, side=op.side.data, form=form or op.form.data, diagonal=op.diagonal.data)
 
 
-def _read_part(b: Any, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
+def _read_part(b: GraphBuilder, op: TriangularSolveOp, x: SSAValue) -> SSAValue:
     """The triangle of a matrix that the op reads, else 0."""
     predicate = {"lower": "g", "upper": "l"}[op.side.data] + ("t" if op.diagonal.data == "unit" else "e")
     return kept(b, x, predicate)
 
 
-def _jvp_triangular_solve(b: Any, op: TriangularSolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_triangular_solve(
+    b: GraphBuilder, op: TriangularSolveOp, tangents: Sequence[SSAValue | None]
+) -> Sequence[SSAValue | None]:
     # a dx = dy - da x
     da, dy = tangents
     terms: Any = dy
@@ -146,7 +154,7 @@ def _jvp_triangular_solve(b: Any, op: TriangularSolveOp, tangents: Sequence[SSAV
     return [_like(b, op, terms)]
 
 
-def _transpose_triangular_solve(b: Any, op: TriangularSolveOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_triangular_solve(b: GraphBuilder, op: TriangularSolveOp, k: int, ct: SSAValue) -> SSAValue:
     if k != 1:
         raise DifferentiationError(f"'{op.name}' op is not linear in the matrix")
     return _like(b, op, ct, _OTHER_FORM[op.form.data])
@@ -210,7 +218,7 @@ class TriangularSolveOp(MatrixOp):
                 x[..., i, :] = rest if self.diagonal.data == "unit" else rest / a[..., i, i, None]
         return (x,)
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         n, columns = self.result_shape()[-2:]
         f = m.field
 
@@ -235,7 +243,7 @@ class TriangularSolveOp(MatrixOp):
 # lu
 
 
-def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_lu(b: GraphBuilder, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # of the leading square block P dA = L (tril(G) + triu(G)) U with G = L^-1 P dA U^-1; then the rest of the rows or columns
     y, (da,) = op.y, tangents
     rows, columns = shape_of(y)[-2:]
@@ -259,12 +267,12 @@ def _jvp_lu(b: Any, op: LuOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue
     return [block, None]
 
 
-def solve_right(b: Any, upper: SSAValue, y: SSAValue) -> SSAValue:
+def solve_right(b: GraphBuilder, upper: SSAValue, y: SSAValue) -> SSAValue:
     """`x` with `x U = y`."""
     return transposed(b, solve_with(b, upper, transposed(b, y), side="upper", form="transposed"))
 
 
-def permuted(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
+def permuted(b: GraphBuilder, x: SSAValue, order: SSAValue) -> SSAValue:
     """The rows of each matrix of a stack in an order: row `k` is row `order[k]`."""
     rank = len(shape_of(x))
     if 0 in shape_of(x):
@@ -272,7 +280,7 @@ def permuted(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
     return b.gather(x, order, at=(rank - 2,), batch=tuple(range(rank - 2)))
 
 
-def permuted_back(b: Any, x: SSAValue, order: SSAValue) -> SSAValue:
+def permuted_back(b: GraphBuilder, x: SSAValue, order: SSAValue) -> SSAValue:
     """The inverse of `permuted`: the rows that it would reorder to `x`."""
     rank = len(shape_of(x))
     if 0 in shape_of(x):
@@ -330,7 +338,7 @@ class LuOp(MatrixOp):
                     a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
         return y, pivots
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
         if is_large(m, rows, columns):
             blocked_lu(b, m, rows, columns, lambda column, k: self._pivot(b, m.field, column, k))
@@ -364,7 +372,7 @@ class LuOp(MatrixOp):
                     change = f.mul(factor, m.load(0, k.index, j.index))
                     m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
 
-    def _pivot_in_order(self, b: Any, m: Matrices, k: Any) -> SSAValue:
+    def _pivot_in_order(self, b: NestWriter, m: Matrices, k: Any) -> SSAValue:
         """The first row from `k` on whose element of column `k` is largest, an i32; NaN are no pivots."""
         f = m.field
         with b.loop(self.shape()[-2], "seq", lower=k, inits=[f.number(-1), b.position(k)]) as i:
@@ -374,7 +382,7 @@ class LuOp(MatrixOp):
             i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
         return b.scalar.convert(i.results[1], i32)
 
-    def _pivot(self, b: Any, f: Field, column: Element, k: Any) -> SSAValue:
+    def _pivot(self, b: NestWriter, f: Field, column: Element, k: Any) -> SSAValue:
         """The same for a contiguous column: the largest magnitude, and then the first row that has it."""
         rows = self.shape()[-2]
 
@@ -390,14 +398,14 @@ class LuOp(MatrixOp):
             i.give(b.scalar.select(b.scalar.cmp("eq", size(i.index), largest), here, last))
         return i.results[0]
 
-    def _exchange(self, b: Any, m: Matrices, k: Any, p: Any) -> None:
+    def _exchange(self, b: NestWriter, m: Matrices, k: Any, p: Any) -> None:
         """Exchange rows `k` and `p`."""
         with b.loop(self.shape()[-1]) as j:
             one, two = m.load(0, k, j.index), m.load(0, p, j.index)
             m.store(two, 0, k, j.index)
             m.store(one, 0, p, j.index)
 
-    def _exchange_in_lanes(self, b: Any, m: Matrices, k: Any, p: SSAValue) -> None:
+    def _exchange_in_lanes(self, b: NestWriter, m: Matrices, k: Any, p: SSAValue) -> None:
         """The same where each lane has its own `p`: a comparison per row takes less time than a gather."""
         rows, columns = self.shape()[-2:]
         with b.loop(columns) as j:
@@ -406,11 +414,13 @@ class LuOp(MatrixOp):
                 is_pivot = b.scalar.cmp("eq", b.scalar.convert(b.position(i.index), i32), p)
                 other = m.load(0, i.index, j.index)
                 m.store(m.field.select(is_pivot, one, other), 0, i.index, j.index)
-                i.give(*m.field.select(is_pivot, other, i.carried))
+                i.give(*m.field.select(is_pivot, other, tuple(i.carried)))
             m.store(tuple(i.results), 0, k, j.index)
 
 
-def _batch_permutation(b: Any, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_permutation(
+    b: GraphBuilder, op: PermutationOp, operands: Sequence[SSAValue], batched: Sequence[bool]
+) -> Sequence[SSAValue]:
     return [b.permutation(operands[0], rows=op.rows)]
 
 
@@ -455,7 +465,7 @@ class PermutationOp(GraphOp):
                 order[(*place, [k, p])] = order[(*place, [p, k])]
         return (order,)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         *lead, n = self.result_shape()
         if n == 0 or 0 in lead:
             return

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i64
@@ -41,6 +41,11 @@ from .base import (
 )
 from .batching import along
 from .elementwise import joined_shape
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
 _INTS = DenseArrayBase.constr(i64)
 DIRECTIONS = ("forward", "inverse")
@@ -169,7 +174,7 @@ Number = tuple[SSAValue, SSAValue]
 class Butterfly:
     """Writes transforms of a few complex scalars as straight-line code."""
 
-    def __init__(self, b: Any, element: Any, direction: str, has_fma: bool):
+    def __init__(self, b: ScalarBuilder, element: Any, direction: str, has_fma: bool):
         self.b, self.element, self.has_fma = b, element, has_fma
         self.sign = -1 if direction == "forward" else 1
 
@@ -271,7 +276,9 @@ class Butterfly:
         return result
 
 
-def _batch_butterflies(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_butterflies(
+    b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]
+) -> Sequence[SSAValue]:
     raise DTypeError(f"'{op.name}' op is made after batching")
 
 
@@ -358,14 +365,14 @@ class ButterfliesOp(GraphOp):
     def copied(self) -> tuple[int, ...]:
         return (0, 1)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         _Nest(b, self).write()
 
 
 class _Nest:
     """The loops of a `graph.butterflies`."""
 
-    def __init__(self, b: Any, op: ButterfliesOp):
+    def __init__(self, b: NestWriter, op: ButterfliesOp):
         self.b, self.op = b, op
         self.element: Any = element_of(op.re)
         self.passes = passes(ints(op.radices))

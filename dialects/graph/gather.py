@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -41,14 +41,17 @@ from .batching import batch_size, later, repeated
 from .indexing import INTS, NONE, Slices, clamped, find_slices, moved_dim, slice_props
 from .quiet import Quiet
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
-def _transpose_gather(b: Any, op: GatherOp, k: int, ct: SSAValue) -> SSAValue:
+
+def _transpose_gather(b: GraphBuilder, op: GatherOp, k: int, ct: SSAValue) -> SSAValue:
     slices = op.slices
     zeros = b.full(0, op.operands[0].type)
     return b.scatter(zeros, ct, *clamped(b, op.operands[1:], slices), kind="add", **slice_props(slices))
 
 
-def _batch_gather(b: Any, op: GatherOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_gather(b: GraphBuilder, op: GatherOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     slices, (x, *indices) = op.slices, operands
     n_points, n_batch = len(slices.points), len(slices.batch)
     if not any(batched[1:]):  # the new dim is one more dim of a slice
@@ -130,7 +133,7 @@ class GatherOp(GraphOp):
         return (Equation(slices.result, reads, lambda b, *scalars: scalars[-1]),)
 
 
-def _batch_embedding(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_embedding(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     ids, table = operands
     if not batched[1]:
         return [b.embedding(ids, table)]
@@ -170,7 +173,7 @@ class EmbeddingOp(CompositeOp):
         return (tensor(table.element_type, (*ids.get_shape(), shape[1])),)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return b.gather(operands[1], operands[0], at=(0,))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

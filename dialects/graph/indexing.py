@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
@@ -35,6 +35,9 @@ from .base import (
     ints,
     normalize_dims,
 )
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 INTS = DenseArrayBase.constr(i64)
 """The constraint of properties that are lists of dims or sizes."""
@@ -163,7 +166,7 @@ def _limit(indices: SSAValue, last: int) -> int:
     return last if element_of(indices) == i64 else least(last, most)
 
 
-def clamped(b: Any, indices: Sequence[SSAValue], slices: Slices) -> list[SSAValue]:
+def clamped(b: GraphBuilder, indices: Sequence[SSAValue], slices: Slices) -> list[SSAValue]:
     """Indices clamped in bounds, as `gather` does."""
     return [
         b.min(b.max(i, b.full_like(i, 0)), b.full_like(i, _limit(i, last)))
@@ -171,19 +174,19 @@ def clamped(b: Any, indices: Sequence[SSAValue], slices: Slices) -> list[SSAValu
     ]
 
 
-def in_bounds(b: Any, indices: Sequence[SSAValue], slices: Slices) -> SSAValue:
+def in_bounds(b: GraphBuilder, indices: Sequence[SSAValue], slices: Slices) -> SSAValue:
     """The mask of points whose slices are in bounds."""
     found = [b.cmp(i, b.full_like(i, 0), predicate="ge") for i in indices]
     found += [b.cmp(i, b.full_like(i, _limit(i, n)), predicate="le") for i, n in zip(indices, slices.last, strict=True)]
     return reduce(b.and_, found)
 
 
-def over_slices(b: Any, value: SSAValue, slices: Slices) -> SSAValue:
+def over_slices(b: GraphBuilder, value: SSAValue, slices: Slices) -> SSAValue:
     """A value per point, repeated over its slice."""
     return b.broadcast(value, tuple(range(len(slices.points))), slices.result)
 
 
-def moved_dim(b: Any, value: SSAValue, source: int, target: int) -> SSAValue:
+def moved_dim(b: GraphBuilder, value: SSAValue, source: int, target: int) -> SSAValue:
     """A value with one of its dims moved."""
     perm = [d for d in range(len(shape_of(value))) if d != source]
     perm.insert(target, source)

@@ -24,6 +24,7 @@ from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
 if TYPE_CHECKING:  # most graphs call no kernels, and the loop dialect takes a while to import
     from ..loop.loops import KernelOp
     from ..loop.parameters import Parameter, Sizes
+    from .builder import GraphBuilder
 
 ROLES = ("in", "out", "inout")
 """How a kernel uses a parameter: it reads it, writes all of its contents, or updates its initial contents."""
@@ -49,7 +50,7 @@ def _by_hand(op: Operation) -> str:
     )
 
 
-def _not_batched(b: Any, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
+def _not_batched(b: GraphBuilder, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
     name = op.properties["kernel"]
     assert isinstance(name, SymbolRefAttr)
     error = CompileError(

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
@@ -23,6 +23,10 @@ from ..types import complex_of, element_of, f32, f64, is_complex, part_of, shape
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .complex_elements import Element, Field
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
 # --------------------------------------------------------------------------------------------------------------------
 # Stacks of matrices, as values of graphs
@@ -45,22 +49,22 @@ def require_matrices(operand: TensorType, *, square: bool = False, known: bool =
     return shape
 
 
-def conjugated(b: Any, x: SSAValue) -> SSAValue:
+def conjugated(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """Each element's conjugate; real ones themselves."""
     return conjugate(b, x) if is_complex(element_of(x)) else x
 
 
-def real_part(b: Any, x: SSAValue) -> SSAValue:
+def real_part(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """The real parts of complex elements; real ones themselves."""
     return b.real(x) if is_complex(element_of(x)) else x
 
 
-def in_field(b: Any, x: SSAValue, like: SSAValue) -> SSAValue:
+def in_field(b: GraphBuilder, x: SSAValue, like: SSAValue) -> SSAValue:
     """Real elements as elements of the type of `like`, which may be complex."""
     return b.convert(x, element_of(like))
 
 
-def multiply(b: Any, x: SSAValue, y: SSAValue, *, transpose: str = "", adjoint: str = "") -> SSAValue:
+def multiply(b: GraphBuilder, x: SSAValue, y: SSAValue, *, transpose: str = "", adjoint: str = "") -> SSAValue:
     """The product of two stacks of matrices.
 
     `transpose` names the operands (x, y) that are transposed before, `adjoint` those that are transposed and conjugated.
@@ -73,18 +77,18 @@ def multiply(b: Any, x: SSAValue, y: SSAValue, *, transpose: str = "", adjoint: 
     return b.dot(x, y, lhs_batch=lead, rhs_batch=lead, lhs_contract=over[:1], rhs_contract=over[1:])
 
 
-def transposed(b: Any, x: SSAValue) -> SSAValue:
+def transposed(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """Each matrix of a stack transposed."""
     rank = len(shape_of(x))
     return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
-def adjoint_of(b: Any, x: SSAValue) -> SSAValue:
+def adjoint_of(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """Each matrix of a stack transposed and conjugated."""
     return transposed(b, conjugated(b, x))
 
 
-def part(b: Any, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -> SSAValue:
+def part(b: GraphBuilder, x: SSAValue, rows: tuple[int, int], columns: tuple[int, int]) -> SSAValue:
     """Rows and columns of each matrix of a stack, as (start, stop)."""
     shape = shape_of(x)
     lead = len(shape) - 2
@@ -96,48 +100,48 @@ BLOCK = 64
 """Columns of a block. Measured: the loops within a block take as long as those of a block half as wide plus the matmuls."""
 
 
-def compared(b: Any, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:
+def compared(b: GraphBuilder, predicate: str, shape: Sequence[int], below: int = 0) -> SSAValue:
     """The mask of elements whose `row + below` and column satisfy a predicate, for each matrix of a stack."""
     rank = len(shape)
     rows, columns = (b.iota(dim=k, result=tensor(i32, shape)) for k in (rank - 2, rank - 1))
     return b.cmp(b.add(rows, b.full_like(rows, below)) if below else rows, columns, predicate=predicate)
 
 
-def kept(b: Any, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
+def kept(b: GraphBuilder, x: SSAValue, predicate: str, below: int = 0) -> SSAValue:
     """`x` where row and column satisfy a predicate, else 0."""
     return b.select(compared(b, predicate, shape_of(x), below), x, b.zeros_like(x))
 
 
-def mirrored(b: Any, x: SSAValue) -> SSAValue:
+def mirrored(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """The symmetric or Hermitian matrices with the given lower triangles; diagonals are real."""
     below = kept(b, x, "gt")
     diagonal = kept(b, in_field(b, real_part(b, x), x), "eq")
     return b.add(b.add(below, diagonal), adjoint_of(b, below))
 
 
-def identity(b: Any, element: Any, shape: Sequence[int]) -> SSAValue:
+def identity(b: GraphBuilder, element: Any, shape: Sequence[int]) -> SSAValue:
     """A stack of matrices with ones on their diagonals."""
     one, zero = (b.full(value, tensor(element, shape)) for value in (1, 0))
     return b.select(compared(b, "eq", shape), one, zero)
 
 
-def diagonal_of(b: Any, x: SSAValue) -> SSAValue:
+def diagonal_of(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """The diagonals of a stack of square matrices."""
     return b.reduce(kept(b, x, "eq"), kind="add", dims=(len(shape_of(x)) - 1,))
 
 
-def on_columns(b: Any, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+def on_columns(b: GraphBuilder, x: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A stack of vectors as matrices of equal rows: an element for each column."""
     rank = len(shape)
     return b.broadcast(x, (*range(rank - 2), rank - 1), shape)
 
 
-def on_rows(b: Any, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+def on_rows(b: GraphBuilder, x: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A stack of vectors as matrices of equal columns: an element for each row."""
     return b.broadcast(x, tuple(range(len(shape) - 1)), shape)
 
 
-def batch_leading(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def batch_leading(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     """The batching rule of ops on stacks of matrices: one more leading dim."""
     size = next(shape_of(o)[0] for o, flag in zip(operands, batched, strict=True) if flag)
     full = [
@@ -228,7 +232,7 @@ class MatrixOp(GraphOp, ABC):
         split = [value for value in found if np.iscomplexobj(value)]
         return (*(np.ascontiguousarray(np.real(v)) for v in found), *(np.ascontiguousarray(np.imag(v)) for v in split))
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         shape = self.shape()
         if 0 in (*shape[:-2], *(n for r in self.results for n in shape_of(r))):
             return
@@ -250,7 +254,7 @@ class MatrixOp(GraphOp, ABC):
         return self.facts.uniform_steps and max(self.shape()[:lead], default=1) >= _LEAST and fits
 
     @abstractmethod
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         """The loops over one matrix."""
 
 
@@ -262,7 +266,7 @@ class Matrices:
         in_lanes: whether they are copied to local buffers, so that vectors may hold one in each lane.
     """
 
-    def __init__(self, b: Any, op: MatrixOp, lead: Sequence[Any]):
+    def __init__(self, b: NestWriter, op: MatrixOp, lead: Sequence[Any]):
         self.b, self.op, self.lead = b, op, lead
         self.field = Field(b, element_of(op.operands[0]), op.is_split)
         self.operands = [(k, k + op.count()) if op.is_split else (k,) for k in range(op.count())]

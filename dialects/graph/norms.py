@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
@@ -18,17 +18,20 @@ from .batching import all_batched
 from .composite import AlongDims
 from .reduce import restore
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
-def _mean(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+
+def _mean(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     total = b.reduce(x, kind="add", dims=dims)
     return b.div(total, b.full_like(total, math.prod(shape_of(x)[d] for d in dims)))
 
 
-def _inverse_root(b: Any, square: SSAValue, epsilon: float) -> SSAValue:
+def _inverse_root(b: GraphBuilder, square: SSAValue, epsilon: float) -> SSAValue:
     return b.rsqrt(b.add(square, b.full_like(square, epsilon)))
 
 
-def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]:
+def _layer_parts(b: GraphBuilder, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]:
     """The distances from the mean, and the factor that each row of them is multiplied by, repeated along it."""
     dims, shape = ints(props["dims"]), shape_of(x)
     distance = b.sub(x, restore(b, _mean(b, x, dims), dims, shape))
@@ -36,7 +39,7 @@ def _layer_parts(b: Any, x: SSAValue, props: Props) -> tuple[SSAValue, SSAValue]
     return distance, restore(b, factor, dims, shape)
 
 
-def _jvp_layer_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_layer_norm(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     _, factor = _layer_parts(b, x, op.properties)
@@ -66,7 +69,7 @@ class LayerNormOp(AlongDims):
     derivative = Custom(_jvp_layer_norm)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return b.mul(*_layer_parts(b, operands[0], props))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -78,13 +81,13 @@ class LayerNormOp(AlongDims):
             return (distance / np.sqrt(square + x.dtype.type(number(self.epsilon))),)
 
 
-def _rms_factor(b: Any, x: SSAValue, props: Props) -> SSAValue:
+def _rms_factor(b: GraphBuilder, x: SSAValue, props: Props) -> SSAValue:
     dims = ints(props["dims"])
     factor = _inverse_root(b, _mean(b, b.mul(x, x), dims), number(props["epsilon"]))
     return restore(b, factor, dims, shape_of(x))
 
 
-def _jvp_rms_norm(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_rms_norm(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x, y, dims = op.operands[0], op.results[0], ints(op.properties["dims"])
     along = b.mul(y, restore(b, _mean(b, b.mul(y, dx), dims), dims, shape_of(x)))
@@ -111,7 +114,7 @@ class RmsNormOp(AlongDims):
     derivative = Custom(_jvp_rms_norm)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return b.mul(operands[0], _rms_factor(b, operands[0], props))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -122,7 +125,7 @@ class RmsNormOp(AlongDims):
             return (x / np.sqrt(square + x.dtype.type(number(self.epsilon))),)
 
 
-def _scaled(b: Any, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: float) -> SSAValue:
+def _scaled(b: GraphBuilder, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: float) -> SSAValue:
     """`(x - mean) * (weight / sqrt(variance + epsilon)) + bias`, the statistics having the dims `dims` of x."""
     x, mean, variance, weight, bias = operands
     factor = b.mul(weight, _inverse_root(b, variance, epsilon))
@@ -130,7 +133,7 @@ def _scaled(b: Any, operands: Sequence[SSAValue], dims: Sequence[int], epsilon: 
     return b.add(b.mul(b.sub(x, mean), factor), bias)
 
 
-def _batch_channels(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_channels(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dim, epsilon = integer(op.properties["dim"]), op.properties["epsilon"]
     if not any(batched[1:]):
         return [b.batch_norm(*operands, dim=dim + 1, epsilon=epsilon)]
@@ -182,7 +185,7 @@ class BatchNormOp(CompositeOp):
         return (x,)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         return _scaled(b, operands, (integer(props["dim"]),), number(props["epsilon"]))
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -12,7 +12,7 @@ it is unitary where `1 / tau` is `1 + i s`; `v` is a real multiple of `x - beta 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
@@ -45,8 +45,12 @@ from .matrices import (
     stacked,
 )
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
-def product_of(b: Any, v: SSAValue, columns: int) -> SSAValue:
+
+def product_of(b: GraphBuilder, v: SSAValue, columns: int) -> SSAValue:
     """The first columns, as many as reflectors or more, of `H_0 H_1 ...`, for stacks of reflectors, the columns of `v`."""
     *lead, rows, count = shape_of(v)
     if count > BLOCK:
@@ -56,7 +60,7 @@ def product_of(b: Any, v: SSAValue, columns: int) -> SSAValue:
     return b.sub(identity(b, element_of(v), (*lead, rows, columns)), multiply(b, v, weights))
 
 
-def _weights(b: Any, v: SSAValue, y: SSAValue) -> SSAValue:
+def _weights(b: GraphBuilder, v: SSAValue, y: SSAValue) -> SSAValue:
     """`T y`, of the product `I - V T V^H` of reflectors."""
     inner = multiply(b, v, v, adjoint="x")
     if not is_complex(element_of(v)):
@@ -214,7 +218,7 @@ class HouseholderOp(MatrixOp):
                 rs[place] = a[:k]
         return vs, rs
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         rows, columns = self.shape()[-2:]
         f = m.field
         if is_large(m, rows, columns):
@@ -281,7 +285,7 @@ class HouseholderProductOp(MatrixOp):
                     q[place] -= (tau * np.outer(v[:, k], np.conj(v[:, k]) @ q[place])).astype(vs.dtype)
         return (q,)
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         rows, count = self.shape()[-2:]
         blocked_product(b, m, rows, count, self.result_shape()[-1])
 
@@ -290,7 +294,7 @@ class HouseholderProductOp(MatrixOp):
 # qr
 
 
-def _jvp_qr(b: Any, op: QrOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_qr(b: GraphBuilder, op: QrOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # with C = Q^H dA R^-1: dR = (C - W) R and dQ = Q W + (I - Q Q^H) dA R^-1, W the skew-Hermitian matrix with C's lower
     # part and the imaginary part of its diagonal: that of R stays real
     (da,) = tangents
@@ -346,7 +350,7 @@ class QrOp(CompositeOp):
         return tensor(element, (*lead, rows, k)), tensor(element, (*lead, k, columns))
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> Sequence[SSAValue]:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> Sequence[SSAValue]:
         (x,) = operands
         *lead, rows, columns = shape_of(x)
         k = rows if word(props["mode"]) == "complete" else min(rows, columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, StringAttr, TensorType
@@ -17,6 +17,9 @@ from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
 from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
 from .batching import along
 from .contract import ContractionOp
+
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
 
 PARTS: dict[Attribute, int] = {part: kind.parts for kind in KINDS.values() for part in (kind.right, kind.left)}
 """How many elements of a type a word holds."""
@@ -76,7 +79,7 @@ class PackWordsOp(GraphOp):
             dims[dim] = dims[dim] * parts + k
             return Read(0, AffineMap(len(shape), 0, tuple(dims)))
 
-        def body(b: Any, *values: SSAValue) -> SSAValue:
+        def body(b: ScalarBuilder, *values: SSAValue) -> SSAValue:
             bits = IntegerType(32 // parts, Signedness.UNSIGNED)
             found, *rest = [b.convert(b.bitcast(value, bits), WORD) for value in values]
             for k, value in enumerate(rest, 1):
@@ -120,5 +123,5 @@ class DotWordsOp(ContractionOp):
             z = np.einsum(x, [*lhs, len(space)], y, [*rhs, len(space)], space[:n_result], dtype=wide, optimize=True)
         return (np.asarray(z, wide),)
 
-    def term(self, b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+    def term(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
         return b.dot_words(self.of.data, x, y)

@@ -6,7 +6,7 @@ import functools
 import math
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType, i32, i64
@@ -24,6 +24,7 @@ from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 
@@ -51,12 +52,12 @@ def reduction_map(rank: int, dims: Sequence[int]) -> AffineMap:
     return AffineMap(rank, 0, tuple(exprs))
 
 
-def restore(b: Any, y: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> SSAValue:
+def restore(b: GraphBuilder, y: SSAValue, dims: Sequence[int], shape: Sequence[int]) -> SSAValue:
     """A reduced value repeated along the reduced dims."""
     return b.broadcast(y, kept_dims(len(shape), dims), shape)
 
 
-def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_reduce(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     kind, dims, x, y = word(op.properties["kind"]), ints(op.properties["dims"]), op.operands[0], op.results[0]
     shape = op.shape()
@@ -76,7 +77,7 @@ def _jvp_reduce(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
     return [b.reduce(b.mul(dx, others_product(b, x, dims)), kind="add", dims=dims)]
 
 
-def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+def others_product(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     """For each element the product of all others over `dims`, right with zeros and infinities, and to every order."""
     shape = shape_of(x)
     perm = (*kept_dims(len(shape), dims), *sorted(dims))
@@ -87,7 +88,7 @@ def others_product(b: Any, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     return b.transpose(b.reshape(_others_in_row(b, flat), moved), perm=back)
 
 
-def _others_in_row(b: Any, x: SSAValue) -> SSAValue:
+def _others_in_row(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """The product of all others along the last dim, in halves: `2 * n` products, and no division to fail at zeros."""
     *rows, n = shape_of(x)
     one = b.const(1, element_of(x))
@@ -102,7 +103,7 @@ def _others_in_row(b: Any, x: SSAValue) -> SSAValue:
     return b.slice(b.concat(second, first, dim=len(rows)), start=low, stop=[*rows, n], step=steps)
 
 
-def _transpose_reduce(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_reduce(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     if word(op.properties["kind"]) != "add":
         raise DifferentiationError(f"'{op.name}' op of kind {word(op.properties['kind'])} is not linear")
     return restore(b, ct, ints(op.properties["dims"]), op.shape())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation, SSAValue
@@ -18,6 +18,9 @@ from xdsl.irdl import IRDLOperation
 from ... import extensions
 from ...errors import CompileError, ExtensionError
 from .base import OPS, CompositeOp, GraphOp, NotDifferentiable, graph_op
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
 OpT = TypeVar("OpT", bound=GraphOp)
 
@@ -83,7 +86,7 @@ def _same_function(cls: type, base: type, name: str) -> bool:
     return getattr(one, "__func__", one) is getattr(other, "__func__", other)
 
 
-def _not_batched(b: Any, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
+def _not_batched(b: GraphBuilder, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
     error = CompileError(f"'{op.name}' op has no batching rule: declare batching in its class, or call it outside of vmap")
     error.location = op.location
     raise error

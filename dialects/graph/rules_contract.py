@@ -140,7 +140,7 @@ def sum_of_neg(op: Any, b: GraphBuilder) -> SSAValue | None:
 # dot
 
 
-def _matrix(b: Any, x: SSAValue, y: SSAValue) -> SSAValue:
+def _matrix(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     """x times y transposed: tensor<2x2xf32>."""
     return b.dot(x, y, lhs_contract=(1,), rhs_contract=(1,))
 

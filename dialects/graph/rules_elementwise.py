@@ -422,8 +422,8 @@ def select_of_not(op: Any, b: GraphBuilder) -> SSAValue | None:
     return inner and b.select(inner.x, op.on_false, op.on_true)
 
 
-def _same_conversion(b: Any, x: SSAValue) -> SSAValue:
-    op = b.convert(x, element_of(b.const(np.float64(0)))).owner
+def _same_conversion(b: GraphBuilder, x: SSAValue) -> SSAValue:
+    op: Any = b.convert(x, element_of(b.const(np.float64(0)))).owner
     return b.insert(type(op).create(operands=[op.results[0]], result_types=[op.results[0].type]))
 
 

@@ -13,7 +13,7 @@ from .builder import GraphBuilder
 from .rules import made_by, rule, splat
 
 
-def _row(b: Any, x: SSAValue) -> SSAValue:
+def _row(b: GraphBuilder, x: SSAValue) -> SSAValue:
     """A tensor<3xf32> for the examples."""
     return b.reduce(x, kind="max", dims=(0,))
 
@@ -228,7 +228,7 @@ def concat_of_one(op: Any, b: GraphBuilder) -> SSAValue | None:
     return op.operands[0] if len(op.operands) == 1 else None
 
 
-def _padded(b: Any, x: SSAValue, value: float, low: tuple[int, int], high: tuple[int, int]) -> SSAValue:
+def _padded(b: GraphBuilder, x: SSAValue, value: float, low: tuple[int, int], high: tuple[int, int]) -> SSAValue:
     return b.pad(x, b.const(value, element_of(x)), low=low, high=high, interior=(0, 0))
 
 

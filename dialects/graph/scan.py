@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
@@ -23,6 +23,10 @@ from ..sizes.polynomial import is_at_most
 from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, one_of, require_same_element, require_same_shape, word
 from .batching import along
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
 _ACCUMULATE: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add.accumulate,
@@ -41,7 +45,7 @@ def _require_dim(dim: int, type: TensorType) -> None:
         raise ShapeError(f"dim must be within the rank, got {dim} for {show_shape(type.get_shape())}")
 
 
-def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
+def shifted(b: GraphBuilder, x: SSAValue, dim: int, direction: str, first: float) -> SSAValue:
     """Elements shifted by one position in a direction: `first` is inserted, the last one is dropped."""
     rank = len(shape_of(x))
     low, high = [0] * rank, [0] * rank
@@ -50,7 +54,7 @@ def shifted(b: Any, x: SSAValue, dim: int, direction: str, first: float) -> SSAV
     return b.pad(x, value, low=low, high=high, interior=[0] * rank)
 
 
-def _along(b: Any, shape: Sequence[int], dim: int, direction: str) -> tuple[ExitStack, Any]:
+def _along(b: NestWriter, shape: Sequence[int], dim: int, direction: str) -> tuple[ExitStack, Any]:
     """All loops but that along `dim`, and the point of the element that is `k` steps from the start."""
     loops = ExitStack()
     others = {d: loops.enter_context(b.loop(n)).index for d, n in enumerate(shape) if d != dim}
@@ -66,11 +70,11 @@ def _along(b: Any, shape: Sequence[int], dim: int, direction: str) -> tuple[Exit
 # scan
 
 
-def _scan_like(b: Any, op: ScanOp, x: SSAValue, **changed: Any) -> SSAValue:
+def _scan_like(b: GraphBuilder, op: ScanOp, x: SSAValue, **changed: Any) -> SSAValue:
     return b.scan(x, **{name: op.properties[name] for name in ("kind", "dim", "direction", "bound")} | changed)
 
 
-def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_scan(b: GraphBuilder, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     kind, dim, direction, x = op.kind.data, integer(op.dim), op.direction.data, op.x
     if kind == "add":
@@ -84,7 +88,7 @@ def _jvp_scan(b: Any, op: ScanOp, tangents: Sequence[SSAValue]) -> Sequence[SSAV
     return [dy if op.bound.data == "inclusive" else shifted(b, dy, dim, direction, 0)]
 
 
-def _jvp_extreme(b: Any, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direction: str) -> SSAValue:
+def _jvp_extreme(b: GraphBuilder, x: SSAValue, y: SSAValue, dx: SSAValue, dim: int, direction: str) -> SSAValue:
     """The tangent of the element that attains a running extreme: the latest one of several that are equal."""
     shape = shape_of(x)
     last = len(shape) - 1
@@ -109,7 +113,7 @@ def _iota(shape: Sequence[int], dim: int) -> GraphOp:
     return IotaOp.make((), {"dim": dim}, (tensor(i64, shape),))
 
 
-def _transpose_scan(b: Any, op: ScanOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_scan(b: GraphBuilder, op: ScanOp, k: int, ct: SSAValue) -> SSAValue:
     if op.kind.data != "add":
         raise DifferentiationError(f"'{op.name}' op of kind {op.kind.data} is not linear")
     return _scan_like(b, op, ct, direction=_OPPOSITE[op.direction.data])
@@ -173,7 +177,7 @@ class ScanOp(GraphOp):
             y = _ACCUMULATE[self.kind.data](x, axis=dim, dtype=x.dtype)
         return (np.ascontiguousarray(np.flip(y, dim) if reverse else y).reshape(x.shape),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         kind, dim, shape = self.kind.data, integer(self.dim), self.result_shape()
         element: Any = element_of(self.x)
         signed = kind == "add" and is_float(element) and self.bound.data == "inclusive"  # -0.0 + x is x, also for -0.0
@@ -217,7 +221,7 @@ class ScanOp(GraphOp):
 # recurrence
 
 
-def _jvp_recurrence(b: Any, op: RecurrenceOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_recurrence(b: GraphBuilder, op: RecurrenceOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # dy[i] = a[i] * dy[i-1] + (da[i] * y[i-1] + db[i])
     da, db = tangents
     terms = [] if da is None else [b.mul(da, shifted(b, op.y, integer(op.dim), op.direction.data, 0))]
@@ -225,7 +229,7 @@ def _jvp_recurrence(b: Any, op: RecurrenceOp, tangents: Sequence[SSAValue | None
     return [b.recurrence(op.factor, reduce(b.add, terms), dim=op.dim, direction=op.direction)]
 
 
-def _transpose_recurrence(b: Any, op: RecurrenceOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_recurrence(b: GraphBuilder, op: RecurrenceOp, k: int, ct: SSAValue) -> SSAValue:
     # the cotangent of a term gets what the results after it got: c[i] = ct[i] + a[i+1] * c[i+1]
     opposite = _OPPOSITE[op.direction.data]
     factor = shifted(b, op.factor, integer(op.dim), opposite, 0)
@@ -277,7 +281,7 @@ class RecurrenceOp(GraphOp):
                 before = y[i] = a[i] * before + t[i]
         return (np.ascontiguousarray(np.moveaxis(y, 0, integer(self.dim))),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         dim, shape = integer(self.dim), self.result_shape()
         zero = b.scalar.const(0, element_of(self.y))
         loops, point = _along(b, shape, dim, self.direction.data)

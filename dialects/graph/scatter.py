@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i64
@@ -41,6 +41,11 @@ from .base import (
 from .batching import batch_size, later, repeated
 from .indexing import INTS, NONE, Slices, find_slices, in_bounds, moved_dim, over_slices, slice_props
 
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 _AT: dict[str, Callable[..., None]] = {
     "add": np.add.at,
     "mul": np.multiply.at,
@@ -50,7 +55,7 @@ _AT: dict[str, Callable[..., None]] = {
 KINDS = ("set", *_AT)
 
 
-def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_scatter(b: GraphBuilder, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     kind, slices, (x, updates, *indices) = op.kind.data, op.slices, op.operands
     dx, du = tangents[:2]
     if kind == "mul":
@@ -68,7 +73,7 @@ def _jvp_scatter(b: Any, op: ScatterOp, tangents: Sequence[SSAValue | None]) -> 
     return [b.scatter(dx, du, *indices, kind=kind, **slice_props(slices))]
 
 
-def _other_factors(b: Any, op: ScatterOp) -> SSAValue:
+def _other_factors(b: GraphBuilder, op: ScatterOp) -> SSAValue:
     """The factor of each update in a product: the operand's element and the other updates of the same element.
 
     For several updates of an element that is the product of the nonzero ones over the update; if there are zeros, all but a
@@ -94,7 +99,7 @@ def _other_factors(b: Any, op: ScatterOp) -> SSAValue:
     return b.mul(element, b.select(b.cmp(count, one, predicate="eq"), one, others))
 
 
-def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None) -> SSAValue:
+def _jvp_extreme(b: GraphBuilder, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None) -> SSAValue:
     """The mean over the operand's element and the updates that attain the extreme, as for `graph.reduce`."""
     slices, (x, updates, *indices), y = op.slices, op.operands, op.results[0]
     element = element_of(x)
@@ -110,7 +115,7 @@ def _jvp_extreme(b: Any, op: ScatterOp, dx: SSAValue | None, du: SSAValue | None
     return b.div(reduce(b.add, parts), count)
 
 
-def _transpose_scatter(b: Any, op: ScatterOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_scatter(b: GraphBuilder, op: ScatterOp, k: int, ct: SSAValue) -> SSAValue:
     kind, slices, (_, updates, *indices) = op.kind.data, op.slices, op.operands
     if kind in ("max", "min"):
         raise DifferentiationError(f"'{op.name}' op of kind {kind} is not linear")
@@ -124,7 +129,7 @@ def _transpose_scatter(b: Any, op: ScatterOp, k: int, ct: SSAValue) -> SSAValue:
     return b.select(used, taken, b.zeros_like(taken))
 
 
-def _last_updates(b: Any, op: ScatterOp) -> SSAValue:
+def _last_updates(b: GraphBuilder, op: ScatterOp) -> SSAValue:
     """The mask of updates that the result of a `set` has: those whose number is found at their element."""
     slices, indices = op.slices, op.operands[2:]
     count = prod(slices.points)
@@ -141,7 +146,7 @@ def _iota(count: int) -> GraphOp:
     return IotaOp.make((), {"dim": 0}, (tensor(i64, (count,)),))
 
 
-def _batch_scatter(b: Any, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_scatter(b: GraphBuilder, op: ScatterOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     slices, kind = op.slices, op.kind.data
     size = batch_size(operands, batched)
     x, updates = (o if flag else repeated(b, o, size) for o, flag in zip(operands[:2], batched[:2], strict=True))
@@ -229,7 +234,7 @@ class ScatterOp(GraphOp):
                 _AT[kind](y, where, updates[chosen])
         return (y,)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         """Point after point; for threads the elements of the slices are divided into parts, which each handle all points."""
         slices = self.slices
         n_batch, extent = len(slices.batch), list(slices.extent)
@@ -267,7 +272,9 @@ def _parts(extent: Sequence[int], itemsize: int) -> int:
     return 1
 
 
-def _within(b: Any, indices: Sequence[SSAValue], last: Sequence[int], size_value: Callable[[Any], SSAValue]) -> SSAValue:
+def _within(
+    b: ScalarBuilder, indices: Sequence[SSAValue], last: Sequence[int], size_value: Callable[[Any], SSAValue]
+) -> SSAValue:
     """Whether a slice is in bounds, from the scalars of its indices; `size_value` makes an index of a size."""
     checks: list[SSAValue] = []
     for i, n in zip(indices, last, strict=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -23,6 +23,9 @@ from .complex_elements import Element, Field
 from .eigenvector_phase import epsilon_of, np_phases, phase_of
 from .matrices import Matrices, MatrixOp, require_matrices, stacked
 from .orthogonal import Reflector, np_reflector
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 _MOST_STEPS = 30
 """Largest number of QR steps for an eigenvalue: LAPACK's limit; two or three are usual."""
@@ -78,7 +81,7 @@ class SchurOp(MatrixOp):
                 t[place], z[place] = np_hessenberg(matrix) if self.form.data == "hessenberg" else np_schur(matrix)
         return t, z
 
-    def loops(self, b: Any, m: Matrices) -> None:
+    def loops(self, b: NestWriter, m: Matrices) -> None:
         _Form(b, m, self.shape()[-1], True).write(self.form.data == "triangular")
 
 
@@ -201,7 +204,7 @@ class Reduction:
     end one behind the last. Column `j` of `z`, whose rows are those of the transformation transposed, is row `j` of the matrix.
     """
 
-    b: Any
+    b: NestWriter
     m: Matrices
     n: int
     has_vectors: bool

@@ -23,6 +23,7 @@ from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
 
 _INTS = DenseArrayBase.constr(i64)
 _SIZES = _INTS | BaseAttr(SizesAttr)
@@ -40,7 +41,7 @@ def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
 # reshape
 
 
-def _batch_reshape(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_reshape(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     return [b.reshape(operands[0], (shape_of(operands[0])[0], *op.result_shape()))]
 
 
@@ -107,7 +108,7 @@ class ReshapeOp(GraphOp):
 # transpose
 
 
-def _batch_transpose(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_transpose(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     return [b.transpose(operands[0], perm=(0, *later(ints(op.properties["perm"]))))]
 
 
@@ -162,7 +163,7 @@ class TransposeOp(GraphOp):
 # broadcast
 
 
-def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_broadcast(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     dims = ints(op.properties["dims"])
     summed = [d for d in range(len(shape_of(ct))) if d not in dims]
     # dims that the broadcast stretched from size 1
@@ -171,7 +172,7 @@ def _transpose_broadcast(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return total if shape_of(total) == op.shape() else b.reshape(total, op.shape())
 
 
-def _batch_broadcast(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_broadcast(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     dims = (0, *later(ints(op.properties["dims"])))
     return [b.broadcast(operands[0], dims, (shape_of(operands[0])[0], *op.result_shape()))]
 
@@ -248,7 +249,7 @@ class BroadcastOp(GraphOp):
 # slice
 
 
-def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_slice(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     start, step = ints(op.properties["start"]), ints(op.properties["step"])
     size, taken = op.shape(), shape_of(ct)
     span = [taken[d] if s == 1 else positive(taken[d] - 1) * s + least(taken[d], 1) for d, s in enumerate(step)]
@@ -257,7 +258,7 @@ def _transpose_slice(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.pad(ct, zero, low=start, high=high, interior=[s - 1 for s in step])
 
 
-def _batch_slice(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_slice(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     p = op.properties
     size = shape_of(operands[0])[0]
     return [b.slice(operands[0], start=(0, *ints(p["start"])), stop=(size, *ints(p["stop"])), step=(1, *ints(p["step"])))]
@@ -335,7 +336,7 @@ def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
 # concat
 
 
-def _transpose_concat(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_concat(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     dim = integer(op.properties["dim"])
     start = [0] * len(shape_of(ct))
     stop = list(shape_of(ct))
@@ -453,7 +454,7 @@ def _surviving(size: int, low: int, high: int, interior: int) -> tuple[int, int]
     return first, greatest(first, least(size, (result - 1 - low) // step + 1))
 
 
-def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_pad(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     padding = _padding(op.properties)
     rank = len(padding)
     if k == 1:
@@ -471,7 +472,7 @@ def _transpose_pad(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return trimmed
 
 
-def _batch_pad(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_pad(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     x, value = operands
     low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
     if not batched[1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType, i32
@@ -17,11 +17,14 @@ from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_s
 from .factor import permuted, permuted_back, solve_with
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+
 # --------------------------------------------------------------------------------------------------------------------
 # solve
 
 
-def _jvp_solve(b: Any, op: SolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_solve(b: GraphBuilder, op: SolveOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # a dx = dy - da x
     da, dy = tangents
     terms = dy
@@ -69,7 +72,7 @@ class SolveOp(CompositeOp):
         return (operands[1],)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         a, y = operands
         factors, pivots = b.lu(a)
         order = b.permutation(pivots, rows=shape_of(a)[-1])
@@ -95,7 +98,7 @@ class SolveOp(CompositeOp):
 # det
 
 
-def _parity(b: Any, pivots: SSAValue, like: SSAValue) -> SSAValue:
+def _parity(b: GraphBuilder, pivots: SSAValue, like: SSAValue) -> SSAValue:
     """1 or -1 for each matrix of a stack: the sign of the exchanges of `graph.lu`."""
     dim = len(shape_of(pivots)) - 1
     places = b.iota(dim=dim, result=tensor(i32, shape_of(pivots)))
@@ -103,7 +106,7 @@ def _parity(b: Any, pivots: SSAValue, like: SSAValue) -> SSAValue:
     return b.reduce(factors, kind="mul", dims=(dim,))
 
 
-def _jvp_det(b: Any, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_det(b: GraphBuilder, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # tr(adj(x) dx) with adj(x) = det(x) x^-1, also where the last pivot alone is 0: it is multiplied out before (as in jax)
     (dx,) = tangents
     x, shape = op.x, shape_of(op.x)
@@ -136,14 +139,14 @@ def _jvp_det(b: Any, op: DetOp, tangents: Sequence[SSAValue]) -> Sequence[SSAVal
     return [b.reduce(diagonal_of(b, found), kind="add", dims=(last,))]
 
 
-def part_of_rows(b: Any, x: SSAValue, start: int, stop: int) -> SSAValue:
+def part_of_rows(b: GraphBuilder, x: SSAValue, start: int, stop: int) -> SSAValue:
     """Elements of each vector of a stack."""
     shape = shape_of(x)
     zeros = [0] * (len(shape) - 1)
     return b.slice(x, start=(*zeros, start), stop=(*shape[:-1], stop), step=(1,) * len(shape))
 
 
-def compared_with_last(b: Any, shape: Sequence[int], dim: int) -> SSAValue:
+def compared_with_last(b: GraphBuilder, shape: Sequence[int], dim: int) -> SSAValue:
     """Where an element is the last one along a dim."""
     places = b.iota(dim=dim, result=tensor(i32, shape))
     return b.cmp(places, b.full_like(places, shape[dim] - 1), predicate="eq")
@@ -175,7 +178,7 @@ class DetOp(CompositeOp):
         return (tensor(operands[0].element_type, shape[:-2]),)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         factors, pivots = b.lu(operands[0])
         diagonal = diagonal_of(b, factors)
         product = b.reduce(diagonal, kind="mul", dims=(len(shape_of(diagonal)) - 1,))
@@ -190,7 +193,7 @@ class DetOp(CompositeOp):
 # pinv
 
 
-def _jvp_pinv(b: Any, op: PinvOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+def _jvp_pinv(b: GraphBuilder, op: PinvOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     # -P dA P + P P^H dA^H (1 - A P) + (1 - P A) dA^H P^H P: Golub and Pereyra, 1973; at a constant rank
     da, _ = tangents
     if da is None:
@@ -238,7 +241,7 @@ class PinvOp(CompositeOp):
         return (tensor(operands[0].element_type, (*lead, columns, rows)),)
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> SSAValue:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> SSAValue:
         x, rtol = operands
         *lead, rows, columns = shape_of(x)
         if 0 in (rows, columns):

@@ -6,7 +6,7 @@ Elements are compared as unsigned integers that order as they do (`sort_keys.py`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -21,8 +21,12 @@ from .batching import alike
 from .sort_keys import position_type, take_in_rows
 from .sort_loops import sort_rows
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
-def _jvp_sort(b: Any, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
+
+def _jvp_sort(b: GraphBuilder, op: SortOp, tangents: Sequence[SSAValue | None]) -> Sequence[SSAValue | None]:
     places = b.argsort(*op.operands[: integer(op.keys)])
     return [None if t is None else take_in_rows(b, t, places) for t in tangents]
 
@@ -67,7 +71,7 @@ class SortOp(GraphOp):
         order = np.lexsort(keys[::-1], axis=-1) if operands[0].size else np.zeros(operands[0].shape, np.int64)
         return tuple(np.take_along_axis(x, order, -1) for x in operands)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         def load(k: int, at: Any) -> SSAValue:
             return b.load(b.results[k], at)
 
@@ -110,7 +114,7 @@ class ArgsortOp(GraphOp):
         order = np.lexsort(operands[::-1], axis=-1) if operands[0].size else np.zeros(operands[0].shape, np.int64)
         return (order.astype(np.int64),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         keys = [element_of(x) for x in self.operands]
         place = position_type(self.result_shape()[-1])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import i32, i64
@@ -12,13 +12,17 @@ from xdsl.ir import Attribute, SSAValue
 from ..sizes.polynomial import is_at_most
 from ..types import element_type, index, is_bool, is_float, is_unsigned, shape_of, width_of
 
+if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
+    from .builder import GraphBuilder
+
 
 def position_type(n: int) -> Attribute:
     """The narrowest type of indices that holds the positions of `n` elements."""
     return i32 if is_at_most(n, 2**31 - 1) else i64
 
 
-def take_in_rows(b: Any, x: SSAValue, positions: SSAValue) -> SSAValue:
+def take_in_rows(b: GraphBuilder, x: SSAValue, positions: SSAValue) -> SSAValue:
     """The elements of the rows of `x` at positions in their own rows."""
     last = len(shape_of(x)) - 1
     return b.gather(x, positions, at=(last,), batch=tuple(range(last)))
@@ -28,7 +32,7 @@ def key_type(element: Attribute) -> Any:
     return element_type(np.dtype(f"u{max(8, width_of(element)) // 8}"))
 
 
-def ordered(b: Any, x: SSAValue) -> SSAValue:
+def ordered(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     """An unsigned integer as wide as a scalar that orders as it does: zeros are equal, all NaN are equal and the greatest."""
     element = x.type
     key = key_type(element)
@@ -49,7 +53,7 @@ class Digit(NamedTuple):
     shift: int
     bits: int
 
-    def of(self, b: Any, x: SSAValue) -> SSAValue:
+    def of(self, b: ScalarBuilder, x: SSAValue) -> SSAValue:
         """The digit of a scalar, an index."""
         key = ordered(b, x)
         if self.shift:
@@ -69,7 +73,7 @@ def digits_of(elements: Sequence[Attribute], most: int) -> list[Digit]:
     return found
 
 
-def total(b: Any, x: SSAValue) -> SSAValue:
+def total(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     """An invertible unsigned integer that orders as a scalar does: -0.0 comes before 0.0, all NaN are positive."""
     element = x.type
     if not is_float(element):
@@ -81,7 +85,7 @@ def total(b: Any, x: SSAValue) -> SSAValue:
     return b.select(is_negative, b.invert(bits), b.binary("or", bits, sign))
 
 
-def element_of_key(b: Any, key: SSAValue, element: Attribute) -> SSAValue:
+def element_of_key(b: ScalarBuilder, key: SSAValue, element: Attribute) -> SSAValue:
     """The inverse of `total`."""
     if is_bool(element) or is_unsigned(element):
         return b.convert(key, element)

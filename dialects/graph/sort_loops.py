@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, SSAValue
@@ -24,6 +24,9 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ..sizes.polynomial import ceil_quotient, is_at_most
 from ..types import element_of, expected, index, is_float, width_of
 from .sort_keys import Digit, digits_of, element_of_key, key_type, ordered, total
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 SHORT = 64
 """Longest row that is sorted by ranks, in elements; it takes `n * n / lanes` steps."""
@@ -42,7 +45,7 @@ MANY_ROWS = 16
 """Fewest rows that threads share row by row; fewer rows are sorted in turn, each in parallel blocks."""
 
 
-def sort_rows(b: Any, elements: Sequence[Attribute], keys: int, read: Any, write: Any, load: Any) -> None:
+def sort_rows(b: NestWriter, elements: Sequence[Attribute], keys: int, read: Any, write: Any, load: Any) -> None:
     """Sort the rows of an op.
 
     Args:
@@ -84,7 +87,7 @@ class Rows(NamedTuple):
     store: Callable[[int, SSAValue, Any], None]
 
 
-def _rows_of(b: Any, n: int, elements: Sequence[Attribute]) -> Rows:
+def _rows_of(b: NestWriter, n: int, elements: Sequence[Attribute]) -> Rows:
     """Local rows for all operands."""
     buffers = [b.local((n,), element, "scratch", name="moved") for element in elements]
     return Rows(lambda k, at: b.load(buffers[k], [at]), lambda k, value, at: b.store(value, buffers[k], [at]))
@@ -118,7 +121,7 @@ class _Network:
         fits = n > 2 and rows[-1] >= _LEAST_LANES and size <= _NETWORK_BYTES
         return _Network(elements, keys, frozenset(told)) if fits else None
 
-    def sort(self, b: Any, n: int, read: Any, write: Any) -> None:
+    def sort(self, b: NestWriter, n: int, read: Any, write: Any) -> None:
         """Sort a row."""
         alone = len(self.elements) == 1
         to_key = total if alone else ordered
@@ -158,7 +161,7 @@ _Element = list[SSAValue]
 """The words of an element."""
 
 
-def _in_order(b: Any, first: _Element, second: _Element, decide: int) -> tuple[_Element, _Element]:
+def _in_order(b: NestWriter, first: _Element, second: _Element, decide: int) -> tuple[_Element, _Element]:
     """Two elements in order, compared by their first `decide` words."""
     if len(first) == 1:
         return [b.scalar.min(first[0], second[0])], [b.scalar.max(first[0], second[0])]
@@ -175,7 +178,7 @@ _SORT_FOUR = ((0, 1), (2, 3), (0, 2), (1, 3), (1, 2))
 _MERGE_FOUR = ((0, 2), (1, 3), (0, 1), (2, 3))
 
 
-def _bitonic(b: Any, n: int, words: Sequence[SSAValue], decide: int) -> None:
+def _bitonic(b: NestWriter, n: int, words: Sequence[SSAValue], decide: int) -> None:
     """Merges of blocks of 4, 8, 16 ... of `n` elements, a multiple of 4; missing elements count as greatest and stay last.
 
     Four neighbours are sorted, and later go through the last two steps of each merge, in registers.
@@ -222,7 +225,7 @@ def _bitonic(b: Any, n: int, words: Sequence[SSAValue], decide: int) -> None:
             fours(_MERGE_FOUR)
 
 
-def by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
+def by_ranks(b: NestWriter, n: int, keys: int, elements: Sequence[Attribute], read: Any, write: Any) -> None:
     """Sort a short row: an element goes to the number of elements that come before it."""
     count = i64 if max(width_of(e) for e in elements[:keys]) > 32 else i32
     rows = [b.local((n,), key_type(e), name="keys") for e in elements[:keys]]
@@ -253,7 +256,7 @@ def by_ranks(b: Any, n: int, keys: int, elements: Sequence[Attribute], read: Any
 
 
 def by_digits(
-    b: Any, n: int, keys: Sequence[Attribute], elements: Sequence[Attribute], blocks: int, read: Any, result: Rows
+    b: NestWriter, n: int, keys: Sequence[Attribute], elements: Sequence[Attribute], blocks: int, read: Any, result: Rows
 ) -> None:
     """Sort a long row by one digit after the other; each pass is stable."""
     digits = digits_of(keys, FEW_DIGIT_BITS if expected(n) < _FEW else _DIGIT_BITS)
@@ -268,14 +271,14 @@ def by_digits(
         load = target.load
 
 
-def _first_of(b: Any, block: Any, size: int) -> AffineExpr:
+def _first_of(b: NestWriter, block: Any, size: int) -> AffineExpr:
     """Where a block of a row begins; a product with a symbolic size is computed at run time."""
     if isinstance(size, int):
         return block * AffineConstantExpr(size)
     return b.index_of(b.scalar.mul(b.position(block), b.position(size)))
 
 
-def _pass(b: Any, n: int, digit: Digit, operands: int, blocks: int, counts: SSAValue, load: Any, store: Any) -> None:
+def _pass(b: NestWriter, n: int, digit: Digit, operands: int, blocks: int, counts: SSAValue, load: Any, store: Any) -> None:
     """Move all operands into the order of one digit."""
     bins, size = 1 << digit.bits, ceil_quotient(n, blocks)
     element = element_of(counts)

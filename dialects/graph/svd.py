@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
@@ -31,8 +31,11 @@ from .matrices import (
     stacked,
 )
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
 
-def _jvp_svd(b: Any, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+
+def _jvp_svd(b: GraphBuilder, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     # with M = U^H dA V, F = 1 / (s_j^2 - s_i^2): dU = U (F (M S + S M^H)) + (I - U U^H) dA V / S, and so for V: Townsend, 2016;
     # the imaginary part of the diagonal of M rotates U
     (da,) = tangents
@@ -104,7 +107,7 @@ class SvdOp(CompositeOp):
         return u, tensor(part_of(element), (*lead, k)), vt
 
     @classmethod
-    def decompose(cls, b: Any, props: Props, *operands: SSAValue) -> Sequence[SSAValue]:
+    def decompose(cls, b: GraphBuilder, props: Props, *operands: SSAValue) -> Sequence[SSAValue]:
         (x,) = operands
         *lead, rows, columns = shape_of(x)
         if rows < columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
@@ -21,6 +21,10 @@ from .batching import alike
 from .sort_keys import digits_of, key_type, ordered, position_type, take_in_rows
 from .sort_loops import FEW_DIGIT_BITS, MANY_ROWS, SHORT, Rows, by_digits, by_ranks
 
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
+
 _GROUPS = (64, 32, 16)
 """Sizes of groups, in elements; the first that leaves enough groups is taken. Groups without a large element are skipped."""
 _MANY = 448
@@ -29,7 +33,7 @@ _FEW_PER_GROUP = 8
 """Groups per requested element; with fewer, most groups contain a winner."""
 
 
-def _jvp_top_k(b: Any, op: TopKOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_top_k(b: GraphBuilder, op: TopKOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     return [take_in_rows(b, tangents[0], op.places), None]
 
 
@@ -73,7 +77,7 @@ class TopKOp(GraphOp):
         places = x.shape[-1] - 1 - descending[..., : integer(self.k)]
         return np.take_along_axis(x, places, -1), np.ascontiguousarray(places)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         (*rows, n), k, element = self.shape(), integer(self.k), element_of(self.x)
         if k == 0 or 0 in rows:
             return
@@ -107,7 +111,7 @@ class TopKOp(GraphOp):
 
 
 def _candidates(
-    b: Any, n: int, k: int, size: int, key: Callable[[Any], SSAValue], keys: SSAValue, places: SSAValue
+    b: NestWriter, n: int, k: int, size: int, key: Callable[[Any], SSAValue], keys: SSAValue, places: SSAValue
 ) -> SSAValue:
     """Store the keys and positions, in order, of candidates that include the `k` greatest elements; how many these are.
 
@@ -145,7 +149,7 @@ def _candidates(
     return group.results[0]
 
 
-def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue, likely: int) -> tuple[SSAValue, SSAValue]:
+def _select(b: NestWriter, keys: SSAValue, count: Any, k: SSAValue, likely: int) -> tuple[SSAValue, SSAValue]:
     """The `k`-th greatest of the first `count` keys, and how many of those equal to it are among the `k` greatest.
 
     The digits of the key are found from the most significant one on, each by counting the keys that begin as it does. They are
@@ -184,7 +188,7 @@ def _select(b: Any, keys: SSAValue, count: Any, k: SSAValue, likely: int) -> tup
     return least, k
 
 
-def _keep(b: Any, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue, equal: SSAValue) -> None:
+def _keep(b: NestWriter, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue, equal: SSAValue) -> None:
     """Move the keys greater than `least`, and the first of those equal to it, to the front, in their order."""
     none, first, one = b.scalar.const(0, i64), b.scalar.const(0, index), b.scalar.const(1, index)
     with b.loop(count, "seq", inits=[first, none]) as i:
@@ -203,7 +207,7 @@ def _keep(b: Any, keys: SSAValue, places: SSAValue, count: Any, least: SSAValue,
         )
 
 
-def _descending(b: Any, k: int, keys: SSAValue, places: SSAValue, write: Callable[[int, SSAValue, Any], None]) -> None:
+def _descending(b: NestWriter, k: int, keys: SSAValue, places: SSAValue, write: Callable[[int, SSAValue, Any], None]) -> None:
     """Write `k` keys and their positions in the order of descending keys."""
     elements = [element_of(keys), element_of(places)]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, TensorType, i64
@@ -24,6 +24,10 @@ from .conv import every_window, pad_with
 from .convolution import dilated, windows
 from .reduce import others_product
 from .window_loops import Axis
+
+if TYPE_CHECKING:
+    from .builder import GraphBuilder
+    from .nest_writer import NestWriter
 
 _INTS = DenseArrayBase.constr(i64)
 _NUMPY = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -103,7 +107,7 @@ class WindowOp(GraphOp, ABC):
 # reduce_window
 
 
-def _jvp_window(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
+def _jvp_window(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     kind, slide, x = word(op.properties["kind"]), Slide.of(op.properties), op.operands[0]
     if kind == "add":
@@ -114,7 +118,7 @@ def _jvp_window(b: Any, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[S
     return [b.reduce(b.mul(tangents_of, others_product(b, elements, (0,))), kind="add", dims=(0,))]
 
 
-def _stacked(b: Any, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
+def _stacked(b: GraphBuilder, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
     """`[k, p]`: element `k` of window `p`."""
     none = (0,) * len(slide.window)
     padded = b.pad(x, b.const(fill, element_of(x)), low=slide.low, high=slide.high, interior=none)
@@ -129,7 +133,7 @@ def _stacked(b: Any, x: SSAValue, fill: int, slide: Slide) -> SSAValue:
     return b.concat(*rows, dim=0) if len(rows) > 1 else rows[0]
 
 
-def _transpose_window(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+def _transpose_window(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     """Each element gets the cotangents of the windows that read it: windows again, over cotangents `stride` apart."""
     if word(op.properties["kind"]) != "add":
         raise DifferentiationError(f"'{op.name}' op of kind {word(op.properties['kind'])} is not linear")
@@ -146,7 +150,7 @@ def _transpose_window(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
     return b.reduce_window(spread, kind="add", **Slide(slide.window, ones, none, none, slide.dilation).properties())
 
 
-def _batch_window(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_window(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     slide = Slide.of(op.properties).batched()
     return [b.reduce_window(operands[0], kind=word(op.properties["kind"]), **slide.properties())]
 
@@ -198,7 +202,7 @@ class ReduceWindowOp(WindowOp):
         with np.errstate(all="ignore"):
             return (np.asarray(_NUMPY[kind].reduce(at, axis=-1, dtype=x.dtype)),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         from .window_plain import write_reduction
 
         if 0 not in self.result_shape():
@@ -236,12 +240,12 @@ class ExtremeOp(WindowOp, ABC):
         hit = (at == best) | (np.isnan(at) & np.isnan(best))
         return hit.argmax(-1), best[..., 0] != fill
 
-    def neutral(self, b: Any) -> SSAValue:
+    def neutral(self, b: NestWriter) -> SSAValue:
         """The initial extreme, which no element exceeds."""
         element = element_of(self.operands[0])
         return b.scalar.const(identity_value(word(self.kind), element), element)
 
-    def is_beyond(self, b: Any, x: SSAValue, best: SSAValue) -> SSAValue:
+    def is_beyond(self, b: NestWriter, x: SSAValue, best: SSAValue) -> SSAValue:
         """Whether an element replaces the extreme so far: the first of equal ones stays, and NaN exceeds all."""
         s = b.scalar
         missing = s.binary("and", s.cmp("ne", x, x), s.cmp("eq", best, best))
@@ -251,13 +255,13 @@ class ExtremeOp(WindowOp, ABC):
 def _transpose_to(other: str) -> Linear:
     """Both are linear in the second operand, each the transpose of the other one."""
 
-    def transpose(b: Any, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
+    def transpose(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
         return getattr(b, other)(op.operands[0], ct, kind=op.properties["kind"], **Slide.of(op.properties).properties())
 
     return Linear(transpose, operands=(1,))
 
 
-def _batch_extreme(b: Any, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
+def _batch_extreme(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
     props = {"kind": word(op.properties["kind"]), **Slide.of(op.properties).batched().properties()}
     return [getattr(b, op.name.removeprefix("graph."))(*all_batched(b, operands, batched), **props)]
 
@@ -299,7 +303,7 @@ class WindowPickOp(ExtremeOp):
         picked = np.take_along_axis(elements, place[..., None], -1)[..., 0]
         return (np.asarray(np.where(has, picked, 0), t.dtype),)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         from .window_plain import write_pick
 
         if 0 not in self.result_shape():
@@ -351,7 +355,7 @@ class WindowPutOp(ExtremeOp):
             np.add.at(y.reshape(-1), source[has], t[has])
         return (y,)
 
-    def nest(self, b: Any) -> None:
+    def nest(self, b: NestWriter) -> None:
         from .window_plain import write_put
 
         if 0 not in self.result_shape():

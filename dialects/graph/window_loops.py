@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects import math
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -21,18 +21,21 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ..operations import create
 from ..types import is_float, scalar_of
 
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
+
 Index = AffineExpr | int
 
 
 @contextmanager
-def over(b: Any, sizes: Sequence[Any], kind: str = "parallel") -> Iterator[list[AffineExpr]]:
+def over(b: NestWriter, sizes: Sequence[Any], kind: str = "parallel") -> Iterator[list[AffineExpr]]:
     """One loop a size, outermost first; a size of 1 needs none."""
     with ExitStack() as stack:
         yield [AffineConstantExpr(0) if size == 1 else stack.enter_context(b.loop(size, kind)).index for size in sizes]
 
 
 @contextmanager
-def within(b: Any, bounds: Sequence[tuple[Any, Any]]) -> Iterator[list[AffineExpr]]:
+def within(b: NestWriter, bounds: Sequence[tuple[Any, Any]]) -> Iterator[list[AffineExpr]]:
     """One loop for each pair of bounds, outermost first; a single index needs none."""
     with ExitStack() as stack:
         one = [isinstance(low, int) and isinstance(high, int) and high - low == 1 for low, high in bounds]
@@ -42,7 +45,7 @@ def within(b: Any, bounds: Sequence[tuple[Any, Any]]) -> Iterator[list[AffineExp
         ]
 
 
-def multiply_add(b: Any, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
+def multiply_add(b: NestWriter, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     """`x * y + z`; of floats with one rounding."""
     if not is_float(scalar_of(x.type)):
         return b.scalar.add(b.scalar.mul(x, y), z)

@@ -20,6 +20,7 @@ from .window_loops import Axis, Index, clipped, over, within
 
 if TYPE_CHECKING:
     from .conv import ConvOp
+    from .nest_writer import NestWriter
     from .window import ExtremeOp, ReduceWindowOp, Slide
 
 Tap = Sequence[Index]
@@ -29,7 +30,7 @@ Read = Callable[[list[AffineExpr]], SSAValue]
 Values = Sequence[SSAValue]
 
 
-def write_conv(op: ConvOp, b: Any) -> None:
+def write_conv(op: ConvOp, b: NestWriter) -> None:
     """`y[n, o, p]` is the sum of `x[n, group(o) * depth + i, p * stride + k * dilation - low] * w[o, i, k]` over i and k."""
     c = Convolution.of(op.properties)
     (batch, features, *sizes), (filters, depth, *window) = pick(op.shape(0), c.x_dims), pick(op.shape(1), c.w_dims)
@@ -60,7 +61,7 @@ def write_conv(op: ConvOp, b: Any) -> None:
         )
 
 
-def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
+def write_reduction(op: ReduceWindowOp, slide: Slide, b: NestWriter) -> None:
     """`y[p]` combines `x[p * stride + k * dilation - low]` over k."""
     axes, kind, element = slide.axes(op.shape()), word(op.kind), _element(op)
     neutral = b.scalar.const(identity_value(kind, element), element)
@@ -69,7 +70,7 @@ def write_reduction(op: ReduceWindowOp, slide: Slide, b: Any) -> None:
         b.write(reduced(b, kind, slide.window, neutral, lambda k: b.load(x, _places(axes, p, k))), p)
 
 
-def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
+def write_pick(op: ExtremeOp, slide: Slide, b: NestWriter) -> None:
     """`y[p]` is the element of t where x has the first extreme of window p, or 0."""
     axes = slide.axes(op.shape())
     neutral, zero = op.neutral(b), b.scalar.const(0, _element(op))
@@ -85,7 +86,7 @@ def write_pick(op: ExtremeOp, slide: Slide, b: Any) -> None:
         b.write(_folded(b, slide.window, [neutral, zero], step)[1], p)
 
 
-def write_put(op: ExtremeOp, slide: Slide, b: Any) -> None:
+def write_put(op: ExtremeOp, slide: Slide, b: NestWriter) -> None:
     """Zeros, padded as x, to which each `t[p]` is added where x has the first extreme of window p; the padding is then cut.
 
     Windows overlap: along dims with several windows the loops are sequential.
@@ -153,7 +154,7 @@ def _places(axes: Sequence[Axis], point: Sequence[Index], tap: Tap) -> list[Inde
     return [p * axis.stride + k * axis.dilation for axis, p, k in zip(axes, point, tap, strict=True)]
 
 
-def with_padding(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
+def with_padding(b: NestWriter, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SSAValue:
     """A local buffer of the positions that windows span, one axis for each dim: elements of the operand, or `fill` outside."""
     sizes = [axis.positions for axis in axes]
     buffer = b.local(sizes, fill.type, "scratch", name="padded")
@@ -164,7 +165,7 @@ def with_padding(b: Any, read: Read, axes: Sequence[Axis], fill: SSAValue) -> SS
     return buffer
 
 
-def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSAValue | None:
+def _is_inside(b: NestWriter, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSAValue | None:
     """Whether a position lies in the operand, not in its padding; None: it always does."""
     found: SSAValue | None = None
     for axis, q in zip(axes, place, strict=True):
@@ -176,7 +177,7 @@ def _is_inside(b: Any, axes: Sequence[Axis], place: Sequence[AffineExpr]) -> SSA
     return found
 
 
-def _filters(op: ConvOp, b: Any, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
+def _filters(op: ConvOp, b: NestWriter, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
     """How to read the filters: group, feature of the result in it, feature, tap.
 
     Where features of the result are contiguous and those of the filters are not, the filters are read from such a copy.
@@ -194,7 +195,7 @@ def _filters(op: ConvOp, b: Any, of_group: int) -> Callable[[Index, Index, Index
     return lambda group, o, i, k: b.load(packed, [*k, i, group, o])
 
 
-def _spread(op: ConvOp, b: Any, zero: SSAValue) -> Read:
+def _spread(op: ConvOp, b: NestWriter, zero: SSAValue) -> Read:
     """How to read the operand with the holes that a base dilation puts between its elements: from a local buffer."""
     c, shape = Convolution.of(op.properties), op.shape(0)
     by = placed([1, 1, *c.base_dilation], c.x_dims)
@@ -212,7 +213,7 @@ def _spread(op: ConvOp, b: Any, zero: SSAValue) -> Read:
 
 
 def reduced(
-    b: Any,
+    b: NestWriter,
     monoid: str,
     sizes: Sequence[Any],
     neutral: SSAValue,
@@ -235,7 +236,7 @@ def reduced(
     return along([], neutral if start is None else start)
 
 
-def _folded(b: Any, sizes: Sequence[int], start: Values, step: Callable[[Values, Tap], Values]) -> Values:
+def _folded(b: NestWriter, sizes: Sequence[int], start: Values, step: Callable[[Values, Tap], Values]) -> Values:
     """`step(so far, tap)` for all taps in order: a loop for each dim that carries the values."""
 
     def along(values: Values, tap: list[Index]) -> Values:

@@ -15,12 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from .window_loops import multiply_add
+
+if TYPE_CHECKING:
+    from .nest_writer import NestWriter
 
 WINDOW = 3
 """Size of a filter along a dim, in elements."""
@@ -105,7 +108,7 @@ def _polynomial(roots: Sequence[float]) -> np.ndarray:
 # Code
 
 
-def multiply(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> list[SSAValue]:
+def multiply(b: NestWriter, matrix: np.ndarray, values: Sequence[SSAValue]) -> list[SSAValue]:
     """The product of a matrix with scalars, in few operations.
 
     Points of both signs make rows, or columns, of the same magnitudes: what these share is computed once.
@@ -134,7 +137,7 @@ def _mirrored(x: tuple[float, ...], y: tuple[float, ...]) -> bool:
     )
 
 
-def _butterflies(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> tuple[np.ndarray, list[SSAValue]]:
+def _butterflies(b: NestWriter, matrix: np.ndarray, values: Sequence[SSAValue]) -> tuple[np.ndarray, list[SSAValue]]:
     """Sums and differences of the values in whose columns magnitudes agree, and the matrix for these."""
     if len(matrix) >= matrix.shape[1]:
         return matrix, list(values)
@@ -148,7 +151,7 @@ def _butterflies(b: Any, matrix: np.ndarray, values: Sequence[SSAValue]) -> tupl
     return matrix, values
 
 
-def _combination(b: Any, row: np.ndarray, values: Sequence[SSAValue]) -> SSAValue:
+def _combination(b: NestWriter, row: np.ndarray, values: Sequence[SSAValue]) -> SSAValue:
     """The sum of values times the numbers of a row."""
     total: SSAValue | None = None
     for factor, value in sorted(zip(row, values, strict=True), key=lambda term: term[0] not in (1, 0)):

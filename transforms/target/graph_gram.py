@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,7 +28,7 @@ GRAM_LEAST_WORK = 1 << 26
 """Smallest product, in multiplications, a quarter of which takes longer than compiling and launching the bands."""
 
 
-def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
+def gram_by_bands(b: GraphBuilder, op: DotOp) -> SSAValue | None:
     """`x x^T` or `x^T x`, which is symmetric: bands of rows up to the diagonal, mirrored; None for other products and
     symbolic sizes.
 
@@ -54,7 +53,7 @@ def gram_by_bands(b: Any, op: DotOp) -> SSAValue | None:
     return b.concat(*[_mirrored_band(b, bands[k:], ends[k:]) for k in range(len(ends))], dim=0)
 
 
-def _mirrored_band(b: Any, bands: Sequence[SSAValue], ends: Sequence[tuple[int, int]]) -> SSAValue:
+def _mirrored_band(b: GraphBuilder, bands: Sequence[SSAValue], ends: Sequence[tuple[int, int]]) -> SSAValue:
     """Rows of a symmetric matrix, whole: of the first band, and behind it the columns of the bands below, across."""
     (first, last), *_ = ends
     height = last - first

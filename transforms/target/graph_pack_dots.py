@@ -89,7 +89,7 @@ def _converted(value: SSAValue) -> SSAValue | None:
 
 def pack(op: DotOp, found: Operands) -> None:
     """Replace a product by one on packed words."""
-    b: Any = GraphBuilder(InsertPoint.before(op), op.location)
+    b = GraphBuilder(InsertPoint.before(op), op.location)
     batches, contracted = [ints(op.lhs_batch), ints(op.rhs_batch)], [ints(op.lhs_contract)[0], ints(op.rhs_contract)[0]]
     parts = PARTS[KINDS[found.kind].left]
     at = contracted[::-1] if found.swapped else contracted
@@ -110,7 +110,7 @@ def pack(op: DotOp, found: Operands) -> None:
     op.erase()
 
 
-def _filled(b: Any, x: SSAValue, dim: int, parts: int) -> SSAValue:
+def _filled(b: GraphBuilder, x: SSAValue, dim: int, parts: int) -> SSAValue:
     """An operand padded with zeros to whole words."""
     shape = shape_of(x)
     missing = -shape[dim] % parts
@@ -127,7 +127,7 @@ def _sides(op: DotOp) -> tuple[int, int, int]:
     return n, left, len(op.result_shape()) - n - left
 
 
-def _in_order(b: Any, op: DotOp, y: SSAValue) -> SSAValue:
+def _in_order(b: GraphBuilder, op: DotOp, y: SSAValue) -> SSAValue:
     """The product of the operands the other way round, with the dims in the order of `op`."""
     n, left, right = _sides(op)
     return b.transpose(y, perm=(*range(n), *range(n + right, n + right + left), *range(n, n + right)))
