@@ -230,6 +230,6 @@ def _as_scheduled(kernel: KernelBase) -> KernelOp:
     except LaminaError as error:
         raise located(error) from None
     if any(isinstance(op, CheckOp) for op in found.walk()):
-        rule = "checks bounds (check_bounds=True), and ops cannot fail at run time"
-        raise ExtensionError(f"kernel '{found.sym_name.data}' {rule}: define it without check_bounds")
+        rule = "checks bounds (check_bounds=True) or raises exceptions, and ops cannot fail at run time"
+        raise ExtensionError(f"kernel '{found.sym_name.data}' {rule}: define it without")
     return found

@@ -150,7 +150,7 @@ class _Given:
         """Add the call to a program, which gets a copy of the kernel with the first one."""
         if any(isinstance(op, CheckOp) for op in self.op.walk()):
             raise KernelError(
-                f"kernel '{self.name}' checks bounds (check_bounds=True): a traced function cannot stop when one is missed; "
+                f"kernel '{self.name}' checks bounds (check_bounds=True) or raises exceptions: a traced function cannot stop; "
                 "make the kernel without, or call it outside of jit"
             )
         operands: list[SSAValue | TensorType] = []

@@ -137,7 +137,8 @@ class KernelBase(FunctionBase):
 
         state = self.__kernel__
         executable = state.executable() if args else None
-        return explain(kernels.find_kernel(state.module), kernels.find_kernel(state.latest), executable, args)
+        given = state.positional(args) if args else ()
+        return explain(kernels.find_kernel(state.module), kernels.find_kernel(state.latest), executable, given)
 
     def compile(self) -> Executable:
         """Compile now what the next call would; the loaded machine code."""
@@ -277,6 +278,14 @@ class _State:
             args[len(self.parameters) :]
         )
         return tuple(positional), {name: parts(name, value) for name, value in named.items()}, copies
+
+    def positional(self, args: Sequence[Any]) -> Sequence[Any]:
+        """What machine code gets for the arguments of a call: defaults, the parts of complex numbers, arrays for results."""
+        defaults = self.defaults(args, {})
+        whole, _, _ = self.in_parts(
+            (*args, *(defaults[p.name] for p in self.parameters[len(args) :] if p.name in defaults)), {}
+        )
+        return *whole, *self.results(self.executable()).values()
 
     def results(self, executable: Executable) -> dict[str, np.ndarray]:
         """New arrays for what the kernel returns: parameters after those of the function."""

@@ -103,7 +103,7 @@ def tune(function: Any, *args: Any, seconds: float = 5.0, seed: int = 0) -> tupl
         if state.is_scheduled:
             raise ValueError(f"{state.function.__name__} is scheduled by hand: reset() it first")
         name = kernels.find_kernel(state.module).sym_name.data
-        found = _tune_module(state.module, {name: args}, seconds, seed)
+        found = _tune_module(state.module, {name: state.positional(args)}, seconds, seed)
         function.reset()
         return found
     if isinstance(function, JitBase):

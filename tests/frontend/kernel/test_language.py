@@ -662,6 +662,9 @@ def where_above(x: lm.f64["N"], limit: lm.f64 = 0.4):
 
 def test_results_and_defaults() -> None:
     x = floats()
+    assert "where_above" in where_above.explain(x)
+    (found,) = lm.tune(total_of, x, seconds=0.01)
+    assert found.kernel == "total_of"
     for _ in range(3):
         assert total_of(x) == sum(x.tolist()) and type(total_of(x)) is np.float64
         assert ends_of(x) == (x[0], x[8])
