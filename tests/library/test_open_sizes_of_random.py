@@ -1,4 +1,4 @@
-"""Random numbers in as many elements as only a call knows: the same ones as for known sizes."""
+"""Random numbers of symbolic sizes: the same ones as for known sizes."""
 
 from __future__ import annotations
 
