@@ -28,6 +28,7 @@ from ..lowering.target import target_of
 from ..runtime import abi, effects
 from .cases import Case, kernel_named
 from .comparison import Near, describe_difference, first_difference
+from .elementary import wrong_function
 from .validate import NATIVE, ValidationError
 
 FILLS = (0xFF, 0x2A)
@@ -42,6 +43,7 @@ class Native:
 
     Raises:
         CompileError: it is for a processor that is not here, or cannot be compiled.
+        ValidationError: an elementary function that it calls is wrong.
     """
 
     def __init__(self, module: ModuleOp):
@@ -50,6 +52,8 @@ class Native:
             raise CompileError(f"machine code for target '{target}' cannot run here: {reason}")
         self.module = module
         self._entries = self._callable()
+        if (said := wrong_function(module, target)) is not None:
+            raise ValidationError(f"{NATIVE}: {said}", NATIVE, [])
         text = emit_module(module, target, callable_kernels=True)
         self._library = load_object(compile_object(text, target), list(self._entries.values()), effects.imports())
 
