@@ -13,7 +13,8 @@
 | `{body}` | a region |
 
 Other words and commas stand for themselves. A group in `( )?` is omitted where its first property, or else its operand, is
-absent or has its default, an empty list or 0. After a colon follow
+absent or has its default, an empty list or 0. A group whose property is in `text_defaults` of the op may be omitted, and is
+printed. After a colon follow
 
 | `types` | |
 |---|---|
@@ -31,7 +32,7 @@ every process.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Self
@@ -59,6 +60,7 @@ from .assembly import parse_type_list, parse_types, parse_values, print_type_lis
 from .hints import closest
 from .operations import BaseOp
 from .sizes.attribute import SizesAttr, parse_size, size_text
+from .text_defaults import TextDefault
 from .types import tensors_of
 
 _TOKEN = re.compile(r"#(\w+)\|\$(\w+)|([$*#!@?])(\w+)|(\(|<|\[@?|'|\{)(\w+)[)>\]'}]|(\()|(\)\?)|(,|\w+)")
@@ -145,7 +147,13 @@ def _said(op: IRDLOperation, part: Token | tuple[Token, ...]) -> Sequence[Token]
     if anchor is None:
         return part if any(_operands(op, token, iter(())) for token in part if token.is_operand) else ()
     value = op.properties.get(anchor.name)
+    if value is not None and anchor.name in _text_defaults(type(op)):
+        return part
     return () if value is None or value == _silent(type(op), anchor) else part
+
+
+def _text_defaults(cls: Any) -> Mapping[str, TextDefault]:
+    return getattr(cls, "text_defaults", {})
 
 
 def _operands(op: Operation, token: Token, in_order: Iterator[SSAValue]) -> Sequence[SSAValue]:
@@ -203,11 +211,15 @@ def _print_signature(op: Operation, printer: Printer, types: str) -> None:
 class _Reader:
     """The parsed parts of an op: unresolved operands by the names in the pattern, properties and regions."""
 
-    def __init__(self, cls: type[IRDLOperation], parser: Parser):
+    def __init__(self, cls: type[IRDLOperation], parser: Parser, syntax: str):
         self.cls, self.parser = cls, parser
         self.operands: dict[str, list[Any]] = {}
         self.properties: dict[str, Attribute] = {}
         self.regions: list[Region] = []
+        self.left_out: list[str] = []
+        kinds = [token.kind for part in _parts(syntax) for token in (part if isinstance(part, tuple) else (part,))]
+        self.n_operands = -1 if any(kind in ("*", "(", "#|$") for kind in kinds) else kinds.count("$")
+        """How many the op takes; -1: that is open."""
 
     def group(self, tokens: Sequence[Token]) -> None:
         """Read a group, which begins with a word, if it is there."""
@@ -217,7 +229,9 @@ class _Reader:
                 self.token(token)
             return
         for token in rest:
-            if token.is_property and (value := _silent(self.cls, token)) is not None:
+            if token.name in _text_defaults(self.cls):
+                self.left_out.append(token.name)
+            elif token.is_property and (value := _silent(self.cls, token)) is not None:
                 self.properties[token.name] = value
 
     def token(self, token: Token) -> None:
@@ -227,6 +241,7 @@ class _Reader:
                 parser.parse_punctuation(",") if name == "," else parser.parse_keyword(name)
             case "$":
                 self.operands[name] = [parser.parse_unresolved_operand()]
+                self.require_no_more()
             case "*":
                 self.operands[name] = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
             case "(":
@@ -241,13 +256,21 @@ class _Reader:
                 if parser.parse_optional_keyword(name) is not None:
                     self.properties[name] = UnitAttr()
             case _:
-                self.properties[name] = self.value(token.kind)
+                self.properties[name] = self.value(token.kind, name)
 
-    def value(self, kind: str) -> Attribute:
+    def require_no_more(self) -> None:
+        """Refuse a comma behind the last operand of an op that takes a certain number of them."""
+        if self.n_operands == len(self.operands) and self.parser.parse_optional_punctuation(",") is not None:
+            few = "one operand" if self.n_operands == 1 else f"{self.n_operands} operands"
+            self.parser.raise_error(f"expected no further operand: '{self.cls.name}' op takes {few}")
+
+    def value(self, kind: str, name: str) -> Attribute:
         parser = self.parser
         match kind:
             case "<":
-                return StringAttr(parser.parse_identifier())
+                if (found := parser.parse_optional_identifier()) is None:
+                    parser.raise_error(f"expected a word, the {name}, got '{parser._current_token.text}'")  # pyright: ignore[reportPrivateUsage]
+                return StringAttr(found)
             case "'":
                 return StringAttr(parser.parse_str_literal())
             case "#":
@@ -281,7 +304,7 @@ class _Reader:
 def parse_op(cls: type[IRDLOperation], parser: Parser, syntax: str, types: str) -> Any:
     """Parse what `print_op` prints."""
     position = parser.pos
-    reader = _Reader(cls, parser)
+    reader = _Reader(cls, parser, syntax)
     for part in _parts(syntax):
         (reader.token if isinstance(part, Token) else reader.group)(part)  # pyright: ignore[reportArgumentType]
     reader.add_segments()
@@ -295,6 +318,7 @@ def parse_op(cls: type[IRDLOperation], parser: Parser, syntax: str, types: str) 
     operands = [operand for group in reader.operands.values() for operand in group]
     operand_types, declared = _parse_signature(parser, types, len(operands))
     values = parser.resolve_operands(operands, operand_types, position)
+    _fill_in(cls, reader.left_out, properties, values, parser, position)
     if declared is None:
         declared = _inferred(cls, values, properties, parser, position)
     return cls.create(
@@ -312,11 +336,29 @@ def _parse_signature(parser: Parser, types: str, count: int) -> tuple[list[Attri
     if types == "same":
         return [parser.parse_type()] * count, None
     parse = parse_types if types == "arrow" else parse_type_list
+    start = parser.pos
     operands = parse(parser)
     if types == "operands":
         return operands, []
-    parser.parse_punctuation("->")
+    if parser.parse_optional_punctuation("->") is None:  # the next token may be in another line
+        parser.raise_error("expected '->' and the types of results behind those of operands", start)
     return operands, parse(parser)
+
+
+def _fill_in(
+    cls: Any, names: Sequence[str], properties: dict[str, Attribute], values: Sequence[SSAValue], parser: Parser, position: int
+) -> None:
+    """Give an op the attributes that its text leaves out."""
+    types: Any = [value.type for value in values]
+    for name in names:
+        if name in properties:  # in the dictionary of attributes
+            continue
+        default = _text_defaults(cls)[name]
+        value = default.value(types) if types and all(isinstance(type, TensorType) for type in types) else None
+        if value is None:
+            rule = f"'{cls.name}' op needs {name}: its default, {default.about}, does not follow from the types of the operands"
+            parser.raise_error(rule, position)
+        properties[name] = value
 
 
 def _inferred(cls: Any, values: Sequence[SSAValue], properties: Any, parser: Parser, position: int) -> list[Attribute]:

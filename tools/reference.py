@@ -179,11 +179,18 @@ def _parts(cls: Any) -> Iterator[tuple[str, list[str]]]:
         ("Regions", definition.regions),
     ):
         rows = [f"  {name}{_arity(one)}: {_constraint(getattr(one, 'constr', None))}".rstrip(": ") for name, one in found]
+        if title == "Properties":
+            rows = [row + _left_out(cls, name) for row, (name, _) in zip(rows, found, strict=True)]
         if rows:
             yield title, rows
     traits = sorted(name for trait in cls.traits.traits if not (name := type(trait).__name__).startswith("_"))
     if traits:
         yield "Traits", [f"  {', '.join(traits)}"]
+
+
+def _left_out(cls: Any, name: str) -> str:
+    default = getattr(cls, "text_defaults", {}).get(name)
+    return f" (where it is left out: {default.about})" if default else ""
 
 
 def _arity(definition: object) -> str:

@@ -14,6 +14,7 @@ from xdsl.irdl import prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..sizes.polynomial import greatest, least
+from ..text_defaults import TextDefault, constant
 from ..types import compatible, element_of, i64, is_bool, is_float, shape_of, show_shape, tensor, unify
 from .base import CompositeOp, GraphOp, Props, Types, graph_op, number, word
 from .batching import batch_size, repeated
@@ -35,6 +36,14 @@ def _batch_attention(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue],
     pairs = enumerate(zip(operands, batched, strict=True))
     wide = [o if is_batched else repeated(b, o, 1 if k == 3 else size) for k, (o, is_batched) in pairs]
     return [b.attention(*wide, **op.properties)]
+
+
+def _one_over_root(operands: Sequence[TensorType]) -> FloatAttr | None:
+    dim = operands[0].get_shape()[-1:]
+    return FloatAttr(1 / math.sqrt(dim[0]), 64) if dim and dim[0] > 0 else None
+
+
+_OF_DIM = TextDefault("1 / sqrt(dim of q)", _one_over_root)
 
 
 @graph_op
@@ -69,7 +78,8 @@ class AttentionOp(CompositeOp):
     mask = prop_def(StringAttr)
     scale = prop_def(FloatAttr)
     y = result_def(TensorType)
-    syntax = "*inputs mask <mask> scale !scale"
+    syntax = "*inputs (mask <mask>)? (scale !scale)?"
+    text_defaults = {"mask": constant("none"), "scale": _OF_DIM}
     batching = _batch_attention
 
     @classmethod

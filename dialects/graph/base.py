@@ -39,6 +39,7 @@ from ..operations import BaseOp
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
+from ..text_defaults import TextDefault
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
 
@@ -190,6 +191,8 @@ class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
     if TYPE_CHECKING:
         syntax: str
         """The syntax between the op name and the colon; see `syntax.py`."""
+        text_defaults: Mapping[str, TextDefault]
+        """Attributes that may be omitted in the text."""
         types: str
         """`same`: one type printed, results inferred; `result`: no operands; `arrow`: `(A, B) -> C`."""
         derivative: Derivative | None
@@ -377,7 +380,7 @@ def _made_from(
     return tuple(key)
 
 
-_DECLARATIONS = ("facts", "reduces", "syntax", "types", "derivative", "batching", "numpy", "domain")
+_DECLARATIONS = ("facts", "reduces", "syntax", "text_defaults", "types", "derivative", "batching", "numpy", "domain")
 
 OpT = TypeVar("OpT", bound=GraphOp)
 

@@ -16,6 +16,7 @@ from ...errors import DTypeError, ShapeError
 from ..facts import OpFacts, Rounding
 from ..functions import erfc, sech2
 from ..sizes.polynomial import positive
+from ..text_defaults import LAST_DIM, constant
 from ..types import COMPLEX, INDICES, compatible, element_of, is_float, numpy_dtype, shape_of, show_shape, spelled, tensor
 from .base import CompositeOp, Custom, Elementwise, GraphOp, Props, Types, graph_op, integer, ints, normalize_dims, word
 from .batching import all_batched, along
@@ -178,7 +179,8 @@ class GeluOp(UnaryComposite):
 
     name = "graph.gelu"
     approximate = prop_def(StringAttr)
-    syntax = "$x approximate <approximate>"
+    syntax = "$x (approximate <approximate>)?"
+    text_defaults = {"approximate": constant("none")}
     derivative = Custom(_jvp_gelu)
 
     @classmethod
@@ -279,6 +281,8 @@ class SoftmaxOp(AlongDims):
     """
 
     name = "graph.softmax"
+    syntax = "$x (over [dims])?"
+    text_defaults = {"dims": LAST_DIM}
     derivative = Custom(_jvp_softmax)
 
     @classmethod
@@ -312,6 +316,8 @@ class LogSoftmaxOp(AlongDims):
     """
 
     name = "graph.log_softmax"
+    syntax = "$x (over [dims])?"
+    text_defaults = {"dims": LAST_DIM}
     derivative = Custom(_jvp_log_softmax)
 
     @classmethod
@@ -412,7 +418,8 @@ class VarOp(AlongDims):
 
     name = "graph.var"
     correction = prop_def(IntegerAttr)
-    syntax = "$x over [dims] correction #correction"
+    syntax = "$x over [dims] (correction #correction)?"
+    text_defaults = {"correction": constant(0)}
     types = "arrow"
     reduces = True
     derivative = None

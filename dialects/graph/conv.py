@@ -13,6 +13,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..facts import OpFacts, Rounding
+from ..text_defaults import constant, each_dim
 from ..types import DYNAMIC, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_element
 from .convolution import NONE, Convolution, dilated, pick, placed
@@ -192,9 +193,10 @@ class ConvOp(GraphOp):
     tile = prop_def(_INTS, default_value=NONE)
     y = result_def(TensorType)
     syntax = (
-        "$x, $w stride [stride] low [low] high [high] (base_dilation [base_dilation])? (dilation [dilation])? "
-        "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? groups #groups (tile [tile])?"
+        "$x, $w (stride [stride])? (low [low])? (high [high])? (base_dilation [base_dilation])? (dilation [dilation])? "
+        "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? (groups #groups)? (tile [tile])?"
     )
+    text_defaults = {"stride": each_dim(1, 2), "low": each_dim(0, 2), "high": each_dim(0, 2), "groups": constant(1)}
     derivative = Bilinear(_transpose_conv)
     batching = _batch_conv
 

@@ -12,6 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
 from ..facts import OpFacts, Rounding
+from ..text_defaults import first_dims
 from ..types import (
     COMPLEX,
     INDICES,
@@ -95,7 +96,8 @@ class GatherOp(GraphOp):
     window = prop_def(INTS, default_value=NONE)
     batch = prop_def(INTS, default_value=NONE)
     y = result_def(TensorType)
-    syntax = "$x, *indices at [at] (window [window])? (batch [batch])?"
+    syntax = "$x, *indices (at [at])? (window [window])? (batch [batch])?"
+    text_defaults = {"at": first_dims(1)}
     derivative = Linear(_transpose_gather, operands=(0,))
     batching = _batch_gather
 

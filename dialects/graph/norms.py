@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
+from ..text_defaults import LAST_DIM, constant
 from ..types import compatible, is_float, shape_of, show_shape
 from .base import CompositeOp, Custom, GraphOp, Props, Types, graph_op, integer, ints, number, require_same_element
 from .batching import all_batched
@@ -65,7 +66,8 @@ class LayerNormOp(AlongDims):
 
     name = "graph.layer_norm"
     epsilon = prop_def(FloatAttr)
-    syntax = "$x over [dims] epsilon !epsilon"
+    syntax = "$x (over [dims])? (epsilon !epsilon)?"
+    text_defaults = {"dims": LAST_DIM, "epsilon": constant(1e-5)}
     derivative = Custom(_jvp_layer_norm)
 
     @classmethod
@@ -110,7 +112,8 @@ class RmsNormOp(AlongDims):
 
     name = "graph.rms_norm"
     epsilon = prop_def(FloatAttr)
-    syntax = "$x over [dims] epsilon !epsilon"
+    syntax = "$x (over [dims])? (epsilon !epsilon)?"
+    text_defaults = {"dims": LAST_DIM, "epsilon": constant(1e-5)}
     derivative = Custom(_jvp_rms_norm)
 
     @classmethod
@@ -165,7 +168,8 @@ class BatchNormOp(CompositeOp):
     dim = prop_def(IntegerAttr)
     epsilon = prop_def(FloatAttr)
     y = result_def(TensorType)
-    syntax = "$x, $mean, $variance, $weight, $bias along #dim epsilon !epsilon"
+    syntax = "$x, $mean, $variance, $weight, $bias (along #dim)? (epsilon !epsilon)?"
+    text_defaults = {"dim": constant(1), "epsilon": constant(1e-5)}
     batching = _batch_channels
 
     @classmethod

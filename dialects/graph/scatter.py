@@ -16,6 +16,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import OpFacts, Rounding, rounding_by
 from ..sizes.polynomial import Size
+from ..text_defaults import first_dims
 from ..types import (
     COMPLEX,
     compatible,
@@ -195,7 +196,8 @@ class ScatterOp(GraphOp):
     window = prop_def(INTS, default_value=NONE)
     batch = prop_def(INTS, default_value=NONE)
     y = result_def(TensorType)
-    syntax = "<kind> $x, $updates, *indices at [at] (window [window])? (batch [batch])?"
+    syntax = "<kind> $x, $updates, *indices (at [at])? (window [window])? (batch [batch])?"
+    text_defaults = {"at": first_dims(2)}
     derivative = Custom(_jvp_scatter, transpose=_transpose_scatter, linear=(0, 1))
     batching = _batch_scatter
 

@@ -16,6 +16,7 @@ from ...errors import DTypeError, ShapeError
 from ..facts import Cost, OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import ceil_quotient, greatest, least, positive
+from ..text_defaults import each_dim
 from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
 from .batching import along, later, repeated
@@ -283,7 +284,8 @@ class SliceOp(GraphOp):
     stop = prop_def(_SIZES)
     step = prop_def(_INTS)
     y = result_def(TensorType)
-    syntax = "$x start [start] stop [stop] step [step]"
+    syntax = "$x (start [start])? stop [stop] (step [step])?"
+    text_defaults = {"start": each_dim(0), "step": each_dim(1)}
     derivative = Linear(_transpose_slice)
     batching = _batch_slice
 
@@ -508,7 +510,8 @@ class PadOp(GraphOp):
     high = prop_def(_SIZES)
     interior = prop_def(_INTS)
     y = result_def(TensorType)
-    syntax = "$x, $value low [low] high [high] interior [interior]"
+    syntax = "$x, $value (low [low])? (high [high])? (interior [interior])?"
+    text_defaults = {"low": each_dim(0), "high": each_dim(0), "interior": each_dim(0)}
     derivative = Linear(_transpose_pad)
     batching = _batch_pad
 

@@ -15,6 +15,7 @@ from xdsl.irdl import prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import ShapeError
 from ..facts import OpFacts, Rounding
+from ..text_defaults import constant
 from ..types import element_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, require_same_shape
 from .batching import alike
@@ -52,7 +53,8 @@ class SortOp(GraphOp):
     xs = var_operand_def(TensorType)
     keys = prop_def(IntegerAttr)
     ys = var_result_def(TensorType)
-    syntax = "*xs keys #keys"
+    syntax = "*xs (keys #keys)?"
+    text_defaults = {"keys": constant(1)}
     derivative = Custom(_jvp_sort)
     batching = alike
 

@@ -17,6 +17,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import OpFacts, Rounding, rounding_by
 from ..scalar import identity_value
+from ..text_defaults import each_dim
 from ..types import DYNAMIC, compatible, element_of, is_bool, is_float, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Linear, Props, Types, graph_op, ints, one_of, require_same_shape, word
 from .batching import all_batched
@@ -89,6 +90,9 @@ class Slide:
 
 def _identity(kind: str, of: SSAValue) -> float | int:
     return identity_value(kind, element_of(of))
+
+
+_SLIDE_DEFAULTS = {"stride": each_dim(1), "low": each_dim(0), "high": each_dim(0), "dilation": each_dim(1)}
 
 
 class WindowOp(GraphOp, ABC):
@@ -174,7 +178,8 @@ class ReduceWindowOp(WindowOp):
     name = "graph.reduce_window"
     facts = OpFacts(writes_once=True)
     x = operand_def(TensorType)
-    syntax = "<kind> $x window [window] stride [stride] low [low] high [high] dilation [dilation]"
+    syntax = "<kind> $x window [window] (stride [stride])? (low [low])? (high [high])? (dilation [dilation])?"
+    text_defaults = _SLIDE_DEFAULTS
     derivative = Custom(_jvp_window, transpose=_transpose_window, linear=(0,))
     batching = _batch_window
 
@@ -218,7 +223,8 @@ class ExtremeOp(WindowOp, ABC):
 
     x = operand_def(TensorType)
     t = operand_def(TensorType)
-    syntax = "<kind> $x, $t window [window] stride [stride] low [low] high [high] dilation [dilation]"
+    syntax = "<kind> $x, $t window [window] (stride [stride])? (low [low])? (high [high])? (dilation [dilation])?"
+    text_defaults = _SLIDE_DEFAULTS
 
     @classmethod
     def _slide(cls, operands: Sequence[TensorType], props: Props) -> Slide:
