@@ -37,7 +37,7 @@ def constant(value: int | float | str) -> TextDefault:
 
 
 def each_dim(value: int, without: int = 0) -> TextDefault:
-    """A list of one value a dim of the first operand.
+    """A list with one value for each dim of the first operand.
 
     Args:
         without: how many dims have none, such as the batch and the features of a convolution.
