@@ -18,6 +18,7 @@ from ...executor import executor, kernels
 from ...runtime.callable import FunctionBase, function_class
 from ...runtime.executable import Executable
 from ...runtime.signature import Signature
+from .generic import GenericKernel, variables_of
 
 if TYPE_CHECKING:
     from .schedules import Schedule
@@ -384,12 +385,10 @@ def kernel(
         raise ValueError(f'schedule must be "auto" or "none" (as it is written), got {schedule!r}')
     if function is None:
         return functools.partial(kernel, check_bounds=check_bounds, schedule=schedule, reassociate=reassociate)
-    from .generic import GenericKernel, variables_of
-
-    if variables := variables_of(function):
-        options = {"check_bounds": check_bounds, "schedule": schedule or "none", "reassociate": reassociate}
-        return GenericKernel(function, variables, **options)
-    return Kernel(function, check_bounds, schedule or "none", reassociate)
+    options = {"check_bounds": check_bounds, "schedule": schedule or "none", "reassociate": reassociate}
+    make = functools.partial(Kernel, **options)
+    variables = variables_of(function)
+    return GenericKernel(function, variables, make) if variables else make(function)
 
 
 __all__: Sequence[str] = ["Kernel", "kernel"]

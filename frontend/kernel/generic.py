@@ -12,7 +12,6 @@ import numpy as np
 
 from ...errors import KernelError
 from .annotations import ELEMENTS, ArrayType, ScalarType, TypeVariable
-from .decorator import Kernel
 
 
 class GenericKernel:
@@ -31,9 +30,9 @@ class GenericKernel:
     (array([2., 2.], dtype=float32), array([6]))
     """
 
-    def __init__(self, function: Callable[..., Any], variables: Mapping[str, TypeVariable], **options: Any):
+    def __init__(self, function: Callable[..., Any], variables: Mapping[str, TypeVariable], make: Callable[..., Any]):
         functools.update_wrapper(self, function)
-        self._function, self._variables, self._options = function, dict(variables), options
+        self._function, self._variables, self._make = function, dict(variables), make
         self._made: dict[tuple[ScalarType, ...], Any] = {}
         self._by_dtype = {element.dtype: element for element in ELEMENTS}
 
@@ -54,7 +53,7 @@ class GenericKernel:
                     rule = f"{variable.name} is one of {', '.join(c.name for c in variable.choices)}"
                     raise KernelError(f"kernel '{self._function.__name__}': {rule}, got {element.name}")
             made = specialized(self._function, dict(zip(variables, key, strict=True)))
-            self._made[key] = Kernel(made, **self._options)
+            self._made[key] = self._make(made)
         return self._made[key]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -33,6 +33,7 @@ class ArrayFunctions(Protocol):
     asarray: ArrayFunction
     astype: ArrayFunction
     choose: ArrayFunction
+    clip: ArrayFunction
     compress: ArrayFunction
     concatenate: ArrayFunction
     conj: ArrayFunction

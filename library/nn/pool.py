@@ -157,7 +157,7 @@ def mean_along(x: Tracer, dim: int, windows: list[range]) -> Tracer:
     return product_along(x, dim, weights)
 
 
-def product_along(x: Tracer, dim: int, weights: np.ndarray[Any, Any]) -> Tracer:
+def product_along(x: Tracer, dim: int, weights: Any) -> Tracer:
     """`sum over i of x[..., i, ...] * weights[i, k]`, instead of the dim."""
     y = contract(x, lift_as(weights, x.dtype), ((dim,), (0,)))
     last = y.ndim - 1

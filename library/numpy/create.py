@@ -174,7 +174,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
     return full(shape, fill_value, dtype, device=device)
 
 
-def iota(shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
+def iota(shape: tuple[Any, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
     """The index along a dim of each element."""
     trace = current()
     assert trace is not None

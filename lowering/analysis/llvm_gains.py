@@ -9,10 +9,10 @@ integers are widened, it finds the bits that a sum or a quotient of them needs, 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Operation
 
 from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp
-from ...dialects.types import scalar_of
 from ...dialects.vocabulary import ExtSIOp, ExtUIOp
 from .nests import holds, ops_in, walk
 
@@ -35,9 +35,11 @@ def gains_from_llvm(kernel: KernelOp) -> bool:
     return any(map(_is_scalar, ops_in(kernel, ForOp, WhileOp))) or any(map(_widens, ops_in(kernel, ExtSIOp, ExtUIOp)))
 
 
-def _widens(op: ExtSIOp | ExtUIOp) -> bool:
+def _widens(op: Operation) -> bool:
     """Whether an op widens vectors of small integers."""
-    return _SMALLEST < getattr(scalar_of(op.input.type), "bitwidth", 64) <= _SMALL and isinstance(op.input.type, VectorType)
+    return (
+        isinstance(type := op.operands[0].type, VectorType) and _SMALLEST < getattr(type.element_type, "bitwidth", 64) <= _SMALL
+    )
 
 
 def _is_scalar(loop: ForOp | WhileOp) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -351,7 +352,7 @@ def test_threads_and_memory_from_the_heap_and_the_arena():
         x = ramp(*shape)
         np.testing.assert_array_equal(lm.jit(f)(x), x[:, ::-1])
     text = lm.jit(f).lower(ramp(2, 3)).as_text("program")
-    assert " scratch 0 " in text
+    assert re.search(r" scratch \d+ ", text)
     x = ramp(300, 100)
     compiled, results = lm.jit(f), []
     threads = [threading.Thread(target=lambda: results.append(compiled(x))) for _ in range(4)]

@@ -131,7 +131,7 @@ def test_names_of_jax(tree: Any) -> None:
     assert lm.tree.reduce(lambda a, b: a + b, tree, 0) == jax.tree.reduce(lambda a, b: a + b, tree, 0)
     assert lm.tree.all(tree) == jax.tree.all(tree)
     theirs = [(jax.tree_util.keystr(path), x) for path, x in jax.tree.leaves_with_path(tree)]
-    assert [(lm.tree.keystr(path), x) for path, x in lm.tree.tree_leaves_with_path(tree)] == theirs
+    assert [(lm.tree.keystr(path), x) for path, x in lm.tree.leaves_with_path(tree)] == theirs
     theirs = [(jax.tree_util.keystr(path, simple=True, separator="/"), x) for path, x in jax.tree.leaves_with_path(tree)]
     found, structure = lm.tree.flatten_with_path(tree)
     assert [(lm.tree.keystr(path, simple=True, separator="/"), x) for path, x in found] == theirs
