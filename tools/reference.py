@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -42,12 +42,30 @@ class Option:
 
 
 def pass_lines() -> str:
-    """All passes by name with their summaries, options and statistics, as `mlir-opt --list-passes` prints them."""
+    """All passes by name with their summaries, options and statistics, as `mlir-opt --list-passes` prints them.
+
+    The text is kept in the object cache: to import all passes, xDSL's too, takes 3 s.
+    """
+    from .. import passes
+    from ..codegen import cache
+    from ..codegen.version import frontend_version, version
+
+    names = passes.all_names()
+    key = cache.key_of("list of passes", version(), frontend_version(), *names)
+    kept = cache.get(key)
+    if kept is not None and isinstance(text := kept.meta.get("text"), str):
+        return text
+    text = _pass_lines(names)
+    cache.put(key, b"", {"text": text})
+    return text
+
+
+def _pass_lines(names: Sequence[str]) -> str:
     from .. import passes
 
     known = passes.infos()
     lines: list[str] = []
-    for name in passes.all_names():
+    for name in names:
         cls = passes.find_pass(name)
         lines.append(_row(f"  --{name}", known[name].summary if name in known else f"(xDSL) {_summary(cls)}".strip(), "  "))
         lines += [_row(f"    --{o.name}=<{o.type}>", _with_default(o)) for o in options_of(cls)]
