@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.loop.memory import LaunchOp
 from ..dialects.loop.repeat import BranchOp, CalledOnceOp
+from ..dialects.symbols import find_symbol
 from ..dialects.types import is_complex
 from .analysis.nests import walk
 
@@ -150,7 +150,7 @@ def _in_place(
 
 def pairs_of_all(op: CalledOnceOp) -> set[tuple[int, int]]:
     """(result, input) numbers that may share a buffer in all functions of a branch or call."""
-    functions = [SymbolTable.lookup_symbol(op, name) for name in op.callees]
+    functions = [find_symbol(op, name) for name in op.callees]
     pairs = [set(f.donation_pairs) if isinstance(f, program.FuncOp) else set[tuple[int, int]]() for f in functions]
     return set.intersection(*pairs)
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from ..dialects import program
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
+from ..dialects.symbols import find_symbol
 from .host_buffers import HostBuffers, error_at
 from .work import UNKNOWN_TRIPS
 
@@ -78,7 +78,7 @@ def _functions(op: ControlOp) -> list[program.FuncOp]:
     """The functions that an op calls, which are already converted."""
     functions: list[program.FuncOp] = []
     for name in op.callees:
-        found = SymbolTable.lookup_symbol(op, name)
+        found = find_symbol(op, name)
         if not isinstance(found, program.FuncOp):
             raise error_at(op, f"names no function of the module: {name}")
         functions.append(found)

@@ -8,12 +8,12 @@ from typing import TypeVar
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp, has_reverse_rules
 from ..dialects.operations import clone, ops_of
+from ..dialects.symbols import find_symbol
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -41,7 +41,7 @@ def called_functions(op: ControlOp) -> list[FuncOp]:
 
 def function_named(op: Operation, name: SymbolRefAttr) -> FuncOp:
     """The function of this name, for `op`; it is an error if the module does not hold its body."""
-    function = SymbolTable.lookup_symbol(op, name)
+    function = find_symbol(op, name)
     if not isinstance(function, FuncOp):
         raise error_at(op, CompileError, f"names no function of the module: {name}")
     if not function.body.blocks:
@@ -66,7 +66,7 @@ def require_static(op: Operation, function: FuncOp) -> None:
 def unique_name(op: Operation, base: str) -> str:
     """A symbol name that is still free in the module of `op`: `base`, or with a number."""
     name, k = base, 1
-    while SymbolTable.lookup_symbol(op, SymbolRefAttr(name)) is not None:
+    while find_symbol(op, name) is not None:
         name, k = f"{base}_{k}", k + 1
     return name
 

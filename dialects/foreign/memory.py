@@ -7,8 +7,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, MemRefType, UnrankedMemRefType
 from xdsl.ir import Operation
-from xdsl.traits import SymbolTable
 
+from ..symbols import find_symbol
 from . import reshapes
 from .layouts import agree, known, layout_of, product, same, total
 from .types import Rule, incompatible, is_float
@@ -155,7 +155,7 @@ def _get_global(op: Any) -> Iterator[str]:
     if DYNAMIC_INDEX in type.get_shape():
         yield f"result #0 must be statically shaped memref of any type values, but got '{type}'"
         return
-    found = SymbolTable.lookup_symbol(op, op.name_)
+    found = find_symbol(op, op.name_)
     if found is None or found.name != "memref.global":
         yield f"'{name}' does not reference a valid global memref"
     elif found.type != type:  # pyright: ignore[reportAttributeAccessIssue]

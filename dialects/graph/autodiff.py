@@ -26,10 +26,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import Pure, SymbolTable
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..facts import OpFacts, OwnDerivative, Rounding
+from ..symbols import find_symbol
 from ..syntax import TextOp
 from ..types import COMPLEX, is_float, part_of, tensor
 from .base import CompositeOp, Props, Types, Zero, graph_op, ints
@@ -51,13 +52,13 @@ def callee_of(op: Operation) -> FuncOp | None:
     """The function an op names, if its module has it."""
     callee = op.properties["callee"]
     assert isinstance(callee, SymbolRefAttr)
-    found = SymbolTable.lookup_symbol(op, callee)
+    found = find_symbol(op, callee)
     return found if isinstance(found, FuncOp) else None
 
 
 def function_of(op: Operation, name: SymbolRefAttr) -> FuncOp:
     """The function of the module that a property names, for verifiers: raises VerifyException if there is none."""
-    found = SymbolTable.lookup_symbol(op, name)
+    found = find_symbol(op, name)
     if not isinstance(found, FuncOp):
         raise VerifyException(f"'{op.name}' op names no function of the module: {name}")
     return found

@@ -22,10 +22,10 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..facts import OwnDerivative
+from ..symbols import find_symbol
 from ..syntax import TextOp
 from .autodiff import function_of, has_tangent, type_list
 from .effects import EffectsOfFunctions
@@ -165,7 +165,7 @@ def has_reverse_rules(function: FuncOp) -> bool:
             if isinstance(op, CustomDerivativeOp) and op.reverse is not None:
                 return True
             values = [v for p in op.properties.values() for v in (p.data if isinstance(p, ArrayAttr) else (p,))]
-            called = [SymbolTable.lookup_symbol(op, name) for name in values if isinstance(name, SymbolRefAttr)]
+            called = [find_symbol(op, name) for name in values if isinstance(name, SymbolRefAttr)]
             new = [f for f in called if isinstance(f, FuncOp) and f not in seen]
             seen.update(new)
             waiting += new

@@ -31,12 +31,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind, SymbolTable
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import ShapeError
 from ..element_types import STORED
 from ..facts import OpFacts, OwnDerivative, Rounding
+from ..symbols import find_symbol
 from ..syntax import TextOp
 from ..types import COMPLEX, element_of, shape_of
 from .base import GraphOp, Linear, Props, Types, graph_op
@@ -287,11 +288,7 @@ def _has_effects(op: Operation, seen: set[FuncOp]) -> bool:
         return False
     for attribute in op.properties.values():
         for name in attribute.data if isinstance(attribute, ArrayAttr) else (attribute,):
-            if (
-                isinstance(name, SymbolRefAttr)
-                and isinstance(f := SymbolTable.lookup_symbol(op, name), FuncOp)
-                and f not in seen
-            ):
+            if isinstance(name, SymbolRefAttr) and isinstance(f := find_symbol(op, name), FuncOp) and f not in seen:
                 seen.add(f)
                 if any(
                     _has_effects(inner, seen)

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
 from ..assembly import parse_type_list, parse_types, print_type_list, print_types
 from ..facts import OwnDerivative
+from ..symbols import find_symbol
 from ..types import DYNAMIC, tensor_of
 from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
 
@@ -114,7 +114,7 @@ class KernelCallOp(GraphOp):
         """
         from ..loop.loops import KernelOp
 
-        found = SymbolTable.lookup_symbol(self, self.kernel)
+        found = find_symbol(self, self.kernel)
         if not isinstance(found, KernelOp):
             raise CompileError(f"names no kernel of the module: {self.kernel}")
         return found
