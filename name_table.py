@@ -308,6 +308,7 @@ HOMES: dict[str, dict[str, str]] = {
 HIDDEN: dict[str, dict[str, str]] = {
     "numpy": {
         "library.numpy.at": "At",
+        "library.numpy.bits": "view",
         "library.numpy.index": "getitem",
         "library.numpy.info": "__array_api_version__, __array_namespace_info__",
     },

@@ -16,6 +16,7 @@ from .at import dynamic_update_slice as dynamic_update_slice
 from .at import segment_mean as segment_mean
 from .bits import bitwise_count as bitwise_count
 from .bits import nextafter as nextafter
+from .bits import view as view
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate

@@ -25,7 +25,6 @@ MODULES = [
     ".frontend.run.jit",
     ".compat.jax.lax.indexing",
     ".compat.jax.lax.reductions",
-    ".library.nn.namespace",
     ".frontend.trace.promotion",
     ".frontend.trace.pytree",
     ".frontend.run.record",

@@ -847,7 +847,7 @@ class _Steps:
             "at": loop,
             "order": order,
             "pad": tuple(name for name in order if self.rng.random() < 0.4),
-            "place": self.rng.choice(("scratch", "stack", "register")),
+            "space": self.rng.choice(("scratch", "stack", "register")),
         }
 
     def accumulate(self) -> dict[str, Any]:

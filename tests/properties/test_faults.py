@@ -226,6 +226,7 @@ def test_the_choice_of_winograds_algorithm_fails(broken: str, fallbacks: Any, mo
         raise Injected("in graph-winograd")
 
     monkeypatch.setattr(graph_winograd, broken, fails)
+    executor.forget()
     result = np.asarray(lm.jit(network)(x, w))
     assert calls and [event.what for event in fallbacks] == ["graph-winograd"]
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)  # the direct form rounds otherwise than tiles do

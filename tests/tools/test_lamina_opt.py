@@ -265,7 +265,7 @@ def test_notes_are_left_out(tmp_path: Path) -> None:
         ),
         ("--help-op=arith.addf", ["arith.addf", "lhs", "Results:"]),
         ("--help-pass=loop-split", ["before", "after", "size: int", "(required)", "--loop-split='loop=<str> size=<int>'"]),
-        ("--help-pass=graph-unroll", ["limit: int", "at most this many ops are unrolled wholly (default: 64)"]),
+        ("--help-pass=graph-unroll", ["limit: int", "at most this many ops are unrolled fully (default: 64)"]),
         ("--help-pass=graph-fuse", ["num-fusions", "Number of groups formed"]),
         ("--help-pass=cse", ["cse (CommonSubexpressionElimination)"]),
         ("--help-dialect=loop", ["loop: a dialect of", "loop.for", "A counted loop"]),

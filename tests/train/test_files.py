@@ -88,7 +88,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     lm.save(path, {"w": np.ones(2)})
     before = path.read_bytes()
     for value, message in [
-        (np.ones(2, np.complex128), "w is complex128, which the format"),
+        (np.ones(2, np.complex128), "w is complex128, which safetensors cannot store"),
         (np.array(["text"]), "w is <U4"),
         (lnp.asarray([1], lnp.int4), "w is int4"),
         (np.ma.masked_array([1, 2], [0, 1]), "w is a masked array"),

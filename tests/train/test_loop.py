@@ -129,7 +129,7 @@ def test_wrong_checkpoints(tmp_path: Path) -> None:
     with pytest.raises(lm.train.FileError, match="v is missing; w is unknown"):
         checkpoints.restore({"v": np.ones(2)})
     checkpoints.path(5).write_bytes(b"half")
-    with pytest.raises(lm.train.FileError, match="not a valid file"):
+    with pytest.raises(lm.train.FileError, match="not a valid safetensors file"):
         checkpoints.restore({"w": np.ones(2)})
     with pytest.raises(ValueError, match="keeps one or more"):
         lm.train.Checkpoints(tmp_path, keep=0)

@@ -158,7 +158,7 @@ def test_schedules() -> None:
         w = w - (0.1 if k < 10 else 0.05) * grads.w
     np.testing.assert_allclose(after[-1].w, w, rtol=1e-12)
     for wrong in (lambda: optim.linear_schedule(0, 1, 0), lambda: optim.warmup_cosine_decay(0, 1, 5, 5)):
-        with pytest.raises(ValueError, match=r"needs a step|warms up"):
+        with pytest.raises(ValueError, match=r"needs at least one step|warms up"):
             wrong()
 
 
@@ -213,7 +213,7 @@ def test_accumulation_and_averages() -> None:
     found = optim.averaged(state, params)
     np.testing.assert_allclose(found.w, average / (1 - missing), rtol=1e-12)
     assert found.index is params.index
-    with pytest.raises(ValueError, match="groups of a step"):
+    with pytest.raises(ValueError, match="groups of at least one step"):
         optim.accumulate(optim.sgd(0.1), 0)
 
 
