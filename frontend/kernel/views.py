@@ -126,7 +126,7 @@ class Views(Scope):
         if isinstance(found, np.generic) and type(found) is not np.longdouble and found.dtype.kind in "iuf":
             try:
                 return Number(found.item(), element_type(found.dtype))
-            except Exception:  # an element type that kernels do not have
+            except KeyError:  # an element type that kernels do not have
                 pass
         for types, plain in ((int | np.integer, int), (float | np.floating, float)):
             if isinstance(found, types):

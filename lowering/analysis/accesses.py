@@ -18,7 +18,7 @@ from ...dialects.vocabulary import IndexCastOp, number_of
 from .counting import bounds_of
 from .facts import kept
 from .linear import System
-from .nests import around, name_of, walk
+from .nests import around, is_inside, name_of, walk
 
 Terms = dict[str, int]
 
@@ -206,17 +206,6 @@ class Instance:
             terms, constant = found[op.lane_dim()]
             found[op.lane_dim()] = combine(terms, {lane: 1}, op.lane_step()), constant
         return found
-
-
-def is_inside(value: SSAValue, loop: ForOp) -> bool:
-    """Whether a value is defined in a loop."""
-    block: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    while block is not None:
-        if block is loop.body.block:
-            return True
-        parent = block.parent_op()
-        block = parent.parent if parent is not None else None
-    return False
 
 
 def combine(x: Mapping[str, int], y: Mapping[str, int], factor: int) -> Terms:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xdsl.dialects import arith
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.loop.loops import WhileOp
 from ...dialects.vocabulary import CmpiOp, number_of
 from .affine import Affine
 from .conditions import form_of
+from .nests import is_inside
 
 _LESS = 2
 """`slt`."""
@@ -39,7 +40,7 @@ def bounds_of(counter: BlockArgument) -> Iterator[Affine]:
     yield from (me - form for form in _forms(first, arith.MaxSIOp))
     starts = {stop for value, stop in _comparisons(loop.condition) if value is first}
     for value, stop in _comparisons(loop.yielded[0]):
-        if value is following and stop in starts and not _is_inside(stop, loop):
+        if value is following and stop in starts and not is_inside(stop, loop):
             yield from (form - 1 - me for form in _forms(stop, arith.MinSIOp))
 
 
@@ -61,13 +62,3 @@ def _forms(value: SSAValue, extreme: type[Operation]) -> Iterator[Affine]:
             yield from _forms(operand, extreme)
     elif (form := form_of(value)) is not None:
         yield form
-
-
-def _is_inside(value: SSAValue, loop: WhileOp) -> bool:
-    block: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    while block is not None:
-        if block is loop.body.block:
-            return True
-        parent = block.parent_op()
-        block = parent.parent if parent is not None else None
-    return False

@@ -77,6 +77,17 @@ def holds(root: Operation | Block, *types: type[Operation]) -> bool:
     return bool(_collected(root, types))
 
 
+def is_inside(value: SSAValue, loop: ForOp | WhileOp) -> bool:
+    """Whether a value is defined in a loop."""
+    block: Block | None = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while block is not None:
+        if block is loop.body.block:
+            return True
+        parent = block.parent_op()
+        block = parent.parent if parent is not None else None
+    return False
+
+
 @kept
 def loops(kernel: Operation) -> dict[str, ForOp]:
     """The loops in an op by name, in the order of the text; a loop without a name is called `loop<k>` by its position."""

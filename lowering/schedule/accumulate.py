@@ -33,11 +33,11 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.types import element_of, memref
-from ..analysis.accesses import Access, accesses, is_inside
+from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine, show
 from ..analysis.dependence import CannotDecide, find_conflict
 from ..analysis.facts import planned
-from ..analysis.nests import around, find, fresh, holds, name_of, place, walk
+from ..analysis.nests import around, find, fresh, holds, is_inside, name_of, place, walk
 from ..analysis.regions import (
     Extent,
     all_run,

@@ -31,12 +31,12 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp, PrefetchOp, StoreOp
 from ...dialects.types import memref
-from ..analysis.accesses import Access, is_inside
+from ..analysis.accesses import Access
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.bounds import simplify_bounds
 from ..analysis.dependence import CannotDecide
 from ..analysis.facts import planned
-from ..analysis.nests import around, find, fresh, loops, name_of, ops_in, place, walk
+from ..analysis.nests import around, find, fresh, is_inside, loops, name_of, ops_in, place, walk
 from ..analysis.producers import Producer, Unfit, may_change, outside_of, producer, written_before
 from ..analysis.regions import conditional_in, extent, find_buffer, lowers, private_in, uppers
 from .base import Primitive

@@ -31,11 +31,10 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
-from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map
 from ..analysis.bounds import set_bounds
 from ..analysis.conditions import difference_of
-from ..analysis.nests import find, name_of, walk
+from ..analysis.nests import find, is_inside, name_of, walk
 from .base import Primitive
 from .rewriting import copied
 

@@ -33,9 +33,8 @@ from xdsl.ir import Block, Operation
 from ...codegen.targets.base import LINE_BYTES
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp
-from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map, show
-from ..analysis.nests import around, find, ops_in
+from ..analysis.nests import around, find, is_inside, ops_in
 from ..analysis.regions import extent, find_buffer, lowers
 from .base import Primitive
 from .cloning import Values, subscripts

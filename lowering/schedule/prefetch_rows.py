@@ -28,10 +28,9 @@ from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, PrefetchOp, StoreOp
 from ...dialects.scalar import ScalarBuilder
 from ...errors import CompileError
-from ..analysis.accesses import is_inside
 from ..analysis.affine import Affine, as_map
 from ..analysis.nests import around as loops_around
-from ..analysis.nests import find, name_of, ops_in
+from ..analysis.nests import find, is_inside, name_of, ops_in
 from ..analysis.regions import conditional_in, find_buffer, lowers, uppers
 from ..index_arith import IndexArith
 from .base import Primitive

@@ -31,11 +31,11 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp
 from ...dialects.types import element_of, memref
-from ..analysis.accesses import Access, accesses, is_inside
+from ..analysis.accesses import Access, accesses
 from ..analysis.affine import Affine, as_map, show
 from ..analysis.dependence import CannotDecide, find_conflict
 from ..analysis.facts import planned
-from ..analysis.nests import around, find, fresh, holds, name_of, place
+from ..analysis.nests import around, find, fresh, holds, is_inside, name_of, place
 from ..analysis.regions import (
     Domain,
     Extent,

@@ -33,10 +33,9 @@ from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, StoreOp
 from ...dialects.operations import append, clone, create, ops_of
-from ..analysis.accesses import is_inside
 from ..analysis.bounds import too_much_code
 from ..analysis.dependence import CannotDecide, carried_conflict
-from ..analysis.nests import FreshNames, find, holds, name_of, only_loop_in, ops_in, walk
+from ..analysis.nests import FreshNames, find, holds, is_inside, name_of, only_loop_in, ops_in, walk
 from .base import Primitive
 from .cloning import subscripts
 from .peel import can_peel, peel_loop

@@ -30,9 +30,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.scalar import ScalarBuilder
-from ..analysis.accesses import is_inside
 from ..analysis.bounds import set_bounds
-from ..analysis.nests import around, find, name_of, ops_in
+from ..analysis.nests import around, find, is_inside, name_of, ops_in
 from .base import Primitive
 from .rewriting import computed, copied, put_instead, replace_index, take_body
 

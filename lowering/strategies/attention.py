@@ -24,9 +24,8 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, LoadOp
 from ...thresholds import number
-from ..analysis.accesses import is_inside
 from ..analysis.lanes import stored_bits
-from ..analysis.nests import buffer_name, loops, name_of, ops_in, statements
+from ..analysis.nests import buffer_name, is_inside, loops, name_of, ops_in, statements
 from ..schedule.expand import Expand
 from ..schedule.fission import Fission
 from ..schedule.hoist import Hoist

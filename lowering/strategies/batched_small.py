@@ -24,9 +24,8 @@ from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.types import DYNAMIC, element_of, shape_of, width_of
 from ...thresholds import number
-from ..analysis.accesses import is_inside
 from ..analysis.lanes import has_own_bounds, varying_values
-from ..analysis.nests import buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
+from ..analysis.nests import buffer_name, holds, is_inside, loops, name_of, only_loop_in, ops_in, statements, walk
 from ..costs import widest
 from ..schedule.fission import Fission
 from ..schedule.hoist import Hoist

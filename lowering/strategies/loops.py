@@ -27,9 +27,9 @@ from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_float
 from ...errors import ScheduleError
 from ...thresholds import number
-from ..analysis.accesses import accesses, is_inside
+from ..analysis.accesses import accesses
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
-from ..analysis.nests import around, buffer_name, holds, loops, name_of, only_loop_in, ops_in, statements, walk
+from ..analysis.nests import around, buffer_name, holds, is_inside, loops, name_of, only_loop_in, ops_in, statements, walk
 from ..costs import Costs, widest
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
