@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from . import extensions, pass_text
 from .dialects.module_rules import require_single_blocks
+from .dialects.symbols import forget_symbols
 from .errors import CompileError, ExtensionError, InternalError, LaminaError, about, is_interruption, placed
 from .pass_text import Element
 
@@ -260,6 +261,7 @@ def run_pass(
 ) -> None:
     """Run one pass; see `run_passes`."""
     start = time.perf_counter()
+    forget_symbols(module)
     try:
         with about(module):
             if _is_ours(one):

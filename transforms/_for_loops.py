@@ -19,6 +19,7 @@ from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.effects import EffectOp, has_effects
+from ..dialects.symbols import remember_symbol, unique_name
 from ..dialects.types import computed_in, element_of, shape_of, tensor
 from ..errors import DifferentiationError
 from ._functions import (
@@ -28,7 +29,6 @@ from ._functions import (
     copy_function,
     error_at,
     rename_functions,
-    unique_name,
     with_forward_rules,
 )
 
@@ -62,6 +62,7 @@ def add_function(op: Operation, suffix: str, block: Block, of: FuncOp | None = N
     function = FuncOp(unique_name(op, f"{source.sym_name.data}_{suffix}"), ([], []), Region(block), "private")
     function.location = op.location
     functions.add_op(function)
+    remember_symbol(function)
     return function
 
 

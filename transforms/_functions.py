@@ -13,7 +13,7 @@ from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
 from ..dialects.graph.control import ControlOp
 from ..dialects.graph.custom import CustomDerivativeOp, has_reverse_rules
 from ..dialects.operations import clone, ops_of
-from ..dialects.symbols import find_symbol
+from ..dialects.symbols import find_symbol, remember_symbol, unique_name
 from ..dialects.types import DYNAMIC
 from ..errors import CompileError, LaminaError
 
@@ -63,14 +63,6 @@ def require_static(op: Operation, function: FuncOp) -> None:
             raise error_at(op, CompileError, f"needs known shapes, @{name} has {type}: run graph-specialize first")
 
 
-def unique_name(op: Operation, base: str) -> str:
-    """A symbol name that is still free in the module of `op`: `base`, or with a number."""
-    name, k = base, 1
-    while find_symbol(op, name) is not None:
-        name, k = f"{base}_{k}", k + 1
-    return name
-
-
 def clone_body(
     function: FuncOp, arguments: Sequence[SSAValue], emit: Callable[[Operation], object]
 ) -> tuple[list[SSAValue], dict[SSAValue, SSAValue]]:
@@ -101,6 +93,7 @@ def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
     functions = function.parent_block()
     assert functions is not None
     functions.insert_op_after(copy, function)  # first: which of its ops have effects follows from the module
+    remember_symbol(copy)
     return copy
 
 

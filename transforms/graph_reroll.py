@@ -33,7 +33,8 @@ from ..dialects.graph.control import ControlOp
 from ..dialects.graph.effects import has_effects
 from ..dialects.graph.fusion import structure_of
 from ..dialects.operations import clone
-from ._functions import called_function, callees_first, copy_locations, has_body, unique_name
+from ..dialects.symbols import remember_symbol, unique_name
+from ._functions import called_function, callees_first, copy_locations, has_body
 from ._repeats import Numbers, Repeated, find_repeated, in_order, leaf_by_leaf
 from ._residuals import is_heavy as fuses_with_nothing
 
@@ -230,6 +231,7 @@ def _outline(function: FuncOp, repeated: Repeated) -> FuncOp:
     functions = function.parent_block()
     assert functions is not None
     functions.insert_op_before(made, function)
+    remember_symbol(made)
     for ops in bodies:
         _call(made, ops, [_operand(ops, places[0]) for places in parameters], results)
     return made

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 from lamina import nn
@@ -120,6 +121,24 @@ def reads(x: Any, n: int) -> Any:
     return x
 
 
+def functions(x: Any, n: int) -> Any:
+    """Branches one after the other, whose functions passes make, copy and look up by name."""
+    for k in range(max(1, n // 4)):
+        x = lm.cond(x[0, k % COLUMNS] > 0, lambda x: lnp.sin(x) * 0.5, lambda x: x * x, x)
+    return x
+
+
+def nested(x: Any, n: int) -> Any:
+    """Branches inside of branches."""
+
+    def choose(n: int) -> Callable[[Any], Any]:
+        if n < 8:
+            return lambda x: lnp.sin(x) * (1.0 + n)
+        return lambda x: lm.cond(x[0, n % COLUMNS] > 0, choose(n // 2), choose(n - n // 2), x)
+
+    return choose(n)(x)
+
+
 def drawn(seed: int) -> Callable[[Any, int], Any]:
     """A graph at random: each op reads values that were made a few ops ago, or long ago."""
 
@@ -169,6 +188,22 @@ class Graph:
 
 SHAPES = tuple(
     Graph(make.__name__, make)
-    for make in (chain, twice, squares, ladder, diamonds, tree, star, fan, rows, products, moves, branches, reads)
+    for make in (
+        chain,
+        twice,
+        squares,
+        ladder,
+        diamonds,
+        tree,
+        star,
+        fan,
+        rows,
+        products,
+        moves,
+        branches,
+        reads,
+        functions,
+        nested,
+    )
 )
 X = np.linspace(0.1, 0.9, ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS)
