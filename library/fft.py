@@ -12,34 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ..api import (
-    COMPLEX64,
-    COMPLEX128,
-    FLOAT32,
-    FLOAT64,
-    DTypeError,
-    ShapeError,
-    Size,
-    Tracer,
-    array_function,
-    build,
-    canonical,
-    complex_conjugate,
-    complex_joined,
-    complex_parts,
-    creation,
-    full_like_tracer,
-    is_complex_dtype,
-    lift,
-    lift_as,
-    normalize_axes,
-    normalize_axis,
-    part_dtype,
-    require_at_least,
-    roots_of_unity,
-)
+from ..api import Tracer, array_function, build, creation, full_like_tracer, lift, lift_as
+from ..api.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, canonical, is_complex_dtype, part_dtype
+from ..api.errors import DTypeError, ShapeError
+from ..api.ops import roots_of_unity
+from ..api.sizes import Size, require_at_least
 from ..names import public
 from .numpy import namespace as lnp  # noqa: F401  operators of tracers call it
+from .numpy.axes_and_shapes import normalize_axes, normalize_axis
+from .numpy.complex_formulas import conjugate as complex_conjugate
+from .numpy.complex_formulas import joined as complex_joined
+from .numpy.complex_formulas import parts as complex_parts
 from .numpy.create import arange, on_device
 from .numpy.join import concatenate, roll
 from .numpy.logic import where

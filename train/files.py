@@ -11,7 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..api import pytree
+from ..api import trees
 from .modules.module import leaf_names
 
 _DTYPES = {
@@ -39,7 +39,7 @@ def _safetensors() -> Any:
 def _named(tree: Any) -> dict[str, Any]:
     """The leaves of a tree by name; a single array is `value`."""
     found: dict[str, Any] = {}
-    for name, leaf in zip(leaf_names(tree), pytree.leaves(tree), strict=True):
+    for name, leaf in zip(leaf_names(tree), trees.leaves(tree), strict=True):
         name = name or "value"
         if name == "__metadata__":
             raise ValueError("no array can have the name '__metadata__', which is the format's own: rename a key")
@@ -143,7 +143,7 @@ def _placed(path: str, found: Mapping[str, Any], like: Any) -> Any:
             wrong.append(f"{name} is {here}{list(np.shape(leaf))} here and {there.dtype}{list(there.shape)} in the file")
     if wrong:
         raise FileError(f"{path} does not hold what is expected: " + "; ".join(wrong))
-    return pytree.structure(like).unflatten(found[name] for name in expected)
+    return trees.structure(like).unflatten(found[name] for name in expected)
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import jit, value_and_grad
+from ..api.functions import jit, value_and_grad
 from ..library.random import namespace as random
 from .checkpoints import Checkpoints
 from .dataset import Dataset, from_iterable

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api import float0 as float0
+from ...api.dtypes import float0 as float0
 from ...library.numpy.create import zeros
 from ...library.numpy.dtypes import result_type as result_type
 from ...library.numpy.info import finfo as finfo

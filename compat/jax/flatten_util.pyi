@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from ...frontend.functions.ravel import ravel_pytree as ravel_pytree
+from ...library.linalg.ravel import ravel_pytree as ravel_pytree
 
 __all__ = [
     "ravel_pytree",

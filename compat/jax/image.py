@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError
+from ...api.errors import ShapeError
 from ...library.nn.resize import KERNELS, SAME
 from ...library.nn.resize import resize as resize
 from ...library.numpy import namespace as lnp

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import DTypeError, ShapeError, WrappedArray, arrays, register_dataclass
-from ...api import tree_flatten as flatten
+from ...api import arrays
+from ...api.errors import DTypeError, ShapeError
+from ...api.tracing import WrappedArray
+from ...api.trees import flatten, register_dataclass
 
 
 class extended(np.generic):

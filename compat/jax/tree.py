@@ -12,23 +12,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...api import (
-    LEAF,
-    ClassT,
-    TreeDef,
-    is_node_type,
-    register_pytree_node,
-    tree_children,
-    tree_node,
-    tree_upto,
-)
-from ...api import ravel_pytree as ravel_pytree
-from ...api import register_dataclass as register_dataclass
-from ...api import tree_flatten as flatten
-from ...api import tree_leaves as leaves
-from ...api import tree_map as map
-from ...api import tree_structure as structure
-from ...api import tree_unflatten as unflatten  # noqa: F401  a public name
+from ...api.trees import LEAF, ClassT, TreeDef, is_node_type, register_pytree_node
+from ...api.trees import children_of as tree_children
+from ...api.trees import flatten as flatten
+from ...api.trees import leaves as leaves
+from ...api.trees import map as map
+from ...api.trees import node_of as tree_node
+from ...api.trees import register_dataclass as register_dataclass
+from ...api.trees import structure as structure
+from ...api.trees import unflatten as unflatten
+from ...api.trees import upto as tree_upto
+from ...library.linalg.ravel import ravel_pytree as ravel_pytree
 from ...names import public
 
 __all__ = list(public("tree"))

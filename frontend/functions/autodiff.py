@@ -13,7 +13,7 @@ from ...dialects.graph.autodiff import JvpOp, VjpOp
 from ...dialects.sizes.polynomial import Size
 from ...errors import DifferentiationError
 from ..run.retrace import each_call
-from ..trace.axes_and_shapes import filled
+from ..trace.filling import filled
 from ..trace.program import Aval, TracedFunction, abstract, argument_paths, call_function, is_staging, staging, trace_function
 from ..trace.promotion import float0, is_complex_dtype, is_float_dtype, is_inexact_dtype
 from ..trace.pytree import TreeDef, flatten

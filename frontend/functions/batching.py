@@ -13,7 +13,7 @@ from ...dialects.graph.autodiff import VmapOp
 from ...errors import ShapeError
 from ..run.retrace import each_call
 from ..trace.array_functions import arrays
-from ..trace.axes_and_shapes import broadcast_tracer
+from ..trace.filling import broadcast_tracer
 from ..trace.program import Aval, abstract, argument_paths, call_function, staging, trace_function
 from ..trace.promotion import INT64
 from ..trace.pytree import TreeDef, flatten, node_of

@@ -20,7 +20,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from ...dialects.graph.custom import CustomDerivativeOp
 from ...dialects.types import element_of
 from ...errors import DifferentiationError, LaminaError
-from ..trace.axes_and_shapes import filled
+from ..trace.filling import filled
 from ..trace.locations import located
 from ..trace.program import Aval, Program, TracedFunction, abstract, is_staging, staging, trace_function
 from ..trace.promotion import is_inexact_dtype

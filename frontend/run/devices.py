@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import ModuleOp
 from ... import extensions, pipeline
 from ...dialects.graph.effects import EffectOp
 from ...errors import DeviceError, ExtensionError
-from ..trace.axes_and_shapes import static_shape
 from ..trace.program import TensorSpec
 from ..trace.pytree import flatten
 from ..trace.pytree import map as tree_map
@@ -184,7 +183,7 @@ class DeviceFunction:
             pipeline.run_to(module, device.phase)
         run, finish = device.compile(module, "main"), finisher(lowered.traced)
         captured = [_put(x, name, None) for x in lowered.traced.captured]
-        avals = [(static_shape(a.shape), a.dtype) for a in lowered.out_avals]
+        avals = [(tuple(a.shape), a.dtype) for a in lowered.out_avals]
 
         def call(arrays: Sequence[DeviceArray]) -> Any:
             found = run([x.buffer for x in (*arrays, *captured)])

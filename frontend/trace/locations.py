@@ -25,6 +25,7 @@ _LIBRARIES = tuple(
 )
 # the repository root is the package: only these parts of it are ours, the rest (tests, examples) is the user's
 _ROOMS = (
+    "api",
     "train",
     "compat",
     "library",
@@ -38,7 +39,7 @@ _ROOMS = (
     "tools",
 )
 _OURS = tuple(os.path.join(root, room) + os.sep for root in _PACKAGES for room in _ROOMS)
-_FILES = ("__init__.py", "api.py", "pipeline.py")
+_FILES = ("__init__.py", "pipeline.py")
 _OURS_FILES = (*(os.path.join(root, name) for root in _PACKAGES for name in _FILES), "<lamina>")
 
 

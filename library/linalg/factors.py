@@ -8,39 +8,19 @@ batch. Compiled code calls neither BLAS nor LAPACK.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api import (
-    FLOAT32,
-    INT32,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    compare,
-    current,
-    filled,
-    full_like_tracer,
-    inexact,
-    is_complex_dtype,
-    lift,
-    lift_as,
-    permuted_back,
-    permuted_rows,
-    reshape_tracer,
-    select,
-    several,
-    slice_axis,
-    static_int,
-    transpose_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, filled, full_like_tracer, lift, lift_as, several
+from ...api.dtypes import FLOAT32, INT32, inexact, is_complex_dtype
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import reshape_tracer, slice_axis, static_int, transpose_tracer
 from ..numpy.complex import conjugate, imag, real
 from ..numpy.contract import matmul
 from ..numpy.create import arange, diagonal, eye, tril, triu
+from ..numpy.elementwise import compare, select
 from ..numpy.math import exp2, log2
 from ..numpy.pad import pad
 from ..numpy.reduce import max as max_of
@@ -238,17 +218,23 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
     order = broadcast_tracer(build("permutation", lift_as(pivots, INT32), rows=x.shape[-1]), x.shape[:-1])
     x = _conjugated(x) if trans == 2 else x
     if not trans:
-        half = triangular(x, _reordered(permuted_rows, y, order), lower=True, unit=True)
+        half = triangular(x, _rows_in_order(y, order), lower=True, unit=True)
         return _as_given(triangular(x, half, lower=False), is_vector)
     half = triangular(x, triangular(x, y, lower=False, transpose=True), lower=True, transpose=True, unit=True)
-    return _as_given(_reordered(permuted_back, half, order), is_vector)
+    return _as_given(_rows_back(half, order), is_vector)
 
 
-def _reordered(how: Callable[..., Any], x: Tracer, order: Tracer) -> Tracer:
-    """The rows of matrices in an order, or before it."""
-    trace = current()
-    assert trace is not None
-    return trace.wrap(how(trace.builder, trace.lift(x).value, trace.lift(order).value))
+def _rows_in_order(x: Tracer, order: Tracer) -> Tracer:
+    """The rows of each matrix of a stack in an order: row `k` is row `order[k]`."""
+    return x if 0 in x.shape else build("gather", x, order, at=(x.ndim - 2,), batch=tuple(range(x.ndim - 2)))
+
+
+def _rows_back(x: Tracer, order: Tracer) -> Tracer:
+    """The inverse of `_rows_in_order`: the rows that it would reorder to `x`."""
+    if 0 in x.shape:
+        return x
+    rows = tuple(range(x.ndim - 2))
+    return build("scatter", full_like_tracer(x, 0), x, order, kind="set", at=(x.ndim - 2,), batch=rows)
 
 
 @array_function
@@ -264,8 +250,8 @@ def lu(a: Any, permute_l: bool = False) -> Any:
     # row order[i] of p has its one in column i
     ones = broadcast_tracer(lift(eye(rows, dtype=_real_dtype(x))), (*lead, rows, rows))
     if permute_l:
-        return _reordered(permuted_back, left, order), upper
-    return _reordered(permuted_back, ones, order), left, upper
+        return _rows_back(left, order), upper
+    return _rows_back(ones, order), left, upper
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -7,22 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    Size,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    creation,
-    is_complex_dtype,
-    lift,
-    require_at_least,
-    static_int,
-)
+from ...api import Tracer, array_function, broadcast_tracer, creation, lift
+from ...api.dtypes import is_complex_dtype
+from ...api.errors import ShapeError
+from ...api.sizes import Size, require_at_least
+from ..numpy.axes_and_shapes import static_int
 from ..numpy.complex import conj
 from ..numpy.contract import matmul
 from ..numpy.create import counting, eye, zeros, zeros_like
+from ..numpy.elementwise import broadcast_shapes
 from ..numpy.index import take
 from ..numpy.join import concatenate
 from ..numpy.shape import matrix_transpose

@@ -3,9 +3,6 @@
 
 from typing import Any
 
-from ...frontend.functions.implicit import bicgstab as bicgstab
-from ...frontend.functions.implicit import cg as cg
-from ...frontend.functions.implicit import gmres as gmres
 from ..numpy.contract import cross as cross
 from ..numpy.contract import matmul as matmul
 from ..numpy.contract import tensordot as tensordot
@@ -35,6 +32,9 @@ from .factors import svd as svd
 from .factors import svdvals as svdvals
 from .factors import tensorinv as tensorinv
 from .factors import tensorsolve as tensorsolve
+from .iterative import bicgstab as bicgstab
+from .iterative import cg as cg
+from .iterative import gmres as gmres
 from .matrices import block_diag as block_diag
 from .matrices import circulant as circulant
 from .matrices import companion as companion

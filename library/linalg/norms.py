@@ -6,19 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    inexact,
-    lift,
-    lift_as,
-    normalize_axes,
-    normalize_axis,
-    static_int,
-    transpose_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, lift, lift_as
+from ...api.dtypes import inexact
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import normalize_axes, normalize_axis, static_int, transpose_tracer
 from ..numpy.contract import matmul
 from ..numpy.contract import outer as outer_of
 from ..numpy.create import diagonal as diagonal_of

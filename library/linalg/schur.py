@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api import ShapeError, array_function, custom_jvp, custom_linear_solve, fori_loop, jit, lift, stop_gradient
+from ...api import array_function, lift
+from ...api.errors import ShapeError
+from ...api.functions import custom_jvp, custom_linear_solve, fori_loop, jit, stop_gradient
 from ..numpy import namespace as lnp
 from ..numpy.create import counting
 from .factors import eigh, eigvalsh, inv, matrices, several, triangular

@@ -7,21 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    build,
-    compare,
-    full_like_tracer,
-    lift,
-    lift_float,
-    normalize_axis,
-    prepare,
-    select,
-    slice_axis,
-    with_slopes,
-)
+from ...api import Tracer, array_function, build, full_like_tracer, lift, lift_float
+from ...api.errors import ShapeError
+from ...api.functions import with_slopes
+from ..numpy.axes_and_shapes import normalize_axis, slice_axis
+from ..numpy.elementwise import compare, prepare, select
 from ..numpy.logic import where
 from ..numpy.math import logaddexp
 from ..numpy.reduce import mean as mean_of

@@ -7,20 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    FLOAT64,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    inexact,
-    lift,
-    lift_as,
-    reshape_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, lift, lift_as
+from ...api.dtypes import FLOAT64, inexact
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import reshape_tracer
 from ..numpy.create import counting
+from ..numpy.elementwise import broadcast_shapes
 from ..numpy.join import concatenate, stack
 from ..numpy.logic import logical_and, where
 from ..numpy.shape import swapaxes

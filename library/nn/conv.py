@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...api import (
-    DTypeError,
-    ShapeError,
-    Tracer,
-    build,
-    lift,
-    lift_as,
-    reshape_tracer,
-    result_type,
-    reverse_tracer,
-    static_int,
-    token,
-    transpose_tracer,
-)
+from ...api import Tracer, build, lift, lift_as, token
+from ...api.dtypes import result_type
+from ...api.errors import DTypeError, ShapeError
+from ..numpy.axes_and_shapes import reshape_tracer, reverse_tracer, static_int, transpose_tracer
 from .windows import Layout, Padding, Sizes, Windows, first_layout, for_ranks
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...api import ShapeError, broadcast_tracer, creation, full_like_tracer, inexact, lift, lift_as, normalize_axes, select
+from ...api import broadcast_tracer, creation, full_like_tracer, lift, lift_as
+from ...api.dtypes import inexact
+from ...api.errors import ShapeError
 from ...compat.jax.keys import takes_keys
+from ..numpy.axes_and_shapes import normalize_axes
+from ..numpy.elementwise import select
 from ..random.distributions import bernoulli
 
 

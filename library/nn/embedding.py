@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...api import (
-    FLOAT32,
-    INT64,
-    DTypeError,
-    ShapeError,
-    array_function,
-    broadcast_tracer,
-    build,
-    canonical,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    normalize_axis,
-    reshape_tracer,
-    static_int,
-)
-from ..numpy.create import iota
+from ...api import array_function, broadcast_tracer, build, lift, lift_as
+from ...api.dtypes import FLOAT32, INT64, canonical, is_integer_dtype
+from ...api.errors import DTypeError, ShapeError
+from ..numpy.axes_and_shapes import iota, normalize_axis, reshape_tracer, static_int
 from ..numpy.index import counted, index_array
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import DTypeError, ShapeError, is_inexact_dtype
+from ...api.dtypes import is_inexact_dtype
+from ...api.errors import DTypeError, ShapeError
 from ...names import public
 from ..numpy import namespace as lnp
 from ..random import namespace as random

@@ -8,26 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...api import (
-    FLOAT64,
-    DTypeError,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    full_like_tracer,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_float,
-    lift_operands,
-    normalize_axis,
-    result_type,
-    scan,
-    token,
-)
+from ...api import Tracer, array_function, broadcast_tracer, full_like_tracer, lift, lift_as, lift_float, lift_operands, token
+from ...api.dtypes import FLOAT64, is_integer_dtype, result_type
+from ...api.errors import DTypeError, ShapeError
+from ...api.functions import scan
+from ..numpy.axes_and_shapes import normalize_axis
 from ..numpy.create import arange, asarray, full, full_like, zeros
+from ..numpy.elementwise import broadcast_shapes
 from ..numpy.index import as_index, take_along_axis
 from ..numpy.join import concatenate, stack
 from ..numpy.logic import clip, where
@@ -223,7 +210,7 @@ def gaussian_nll_loss(x: Any, y: Any, var: Any, full: bool = False, eps: float =
 
     It leaves `log(2 * pi) / 2` out unless `full`. The gradient sees the variance as if it were not limited.
     """
-    from ...api import stop_gradient
+    from ...api.functions import stop_gradient
 
     x, y, var = _floats(x, y, var)
     limited = var + stop_gradient(maximum(var, eps) - var)

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    build,
-    lift,
-    lift_as,
-    lift_float,
-    normalize_axes,
-    normalize_axis,
-    reshape_tracer,
-    static_int,
-)
+from ...api import Tracer, array_function, build, lift, lift_as, lift_float
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import normalize_axes, normalize_axis, reshape_tracer, static_int
 from ..numpy.create import full
 from ..numpy.reduce import mean as mean_of
 from ..numpy.reduce import sum as sum_of

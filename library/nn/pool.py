@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    broadcast_tracer,
-    build,
-    lift,
-    lift_as,
-    lift_float,
-    normalize_axis,
-    reshape_tracer,
-    transpose_tracer,
-)
+from ...api import Tracer, broadcast_tracer, build, lift, lift_as, lift_float
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import normalize_axis, reshape_tracer, transpose_tracer
 from ..numpy.contract import contract
 from ..numpy.index import take
 from ..numpy.reduce import max as maximum

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...api import ShapeError, scan
+from ...api.errors import ShapeError
+from ...api.functions import scan
 from ..numpy.contract import matmul
 from ..numpy.create import asarray
 from ..numpy.join import split

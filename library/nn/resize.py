@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError, Size, SizeError, Tracer, array_function, arrays, lift, lift_float, nonnegative, static_shape
+from ...api import Tracer, array_function, arrays, lift, lift_float
+from ...api.errors import ShapeError, SizeError
+from ...api.sizes import Size
+from ..numpy.axes_and_shapes import nonnegative, static_shape
 from ..numpy.index import take
 from .pool import adaptive_ranges, mean_along, product_along
 from .windows import Layout

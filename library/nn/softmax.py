@@ -5,24 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    compare,
-    full_like_tracer,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_float,
-    normalize_axes,
-    reshape_tracer,
-    result_type,
-    select,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as, lift_float
+from ...api.dtypes import is_integer_dtype, result_type
+from ...api.errors import ShapeError
+from ..numpy.axes_and_shapes import normalize_axes, reshape_tracer
+from ..numpy.elementwise import broadcast_shapes, compare, select
 from ..numpy.index import as_index
 from ..numpy.logic import as_bool, isfinite
 from ..numpy.reduce import max, mean, sum

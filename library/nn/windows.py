@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...api import ShapeError, Tracer, array_function, dilated_size, lift, static_int
+from ...api import Tracer, array_function, lift
+from ...api.errors import ShapeError
+from ...api.sizes import dilated_size
+from ..numpy.axes_and_shapes import static_int
 
 Sizes = int | Sequence[int]
 Padding = str | int | Sequence[int] | Sequence[Sequence[int]]

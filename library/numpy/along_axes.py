@@ -7,16 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    BOOL,
-    array_function,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_float,
-    normalize_axis,
-    slice_axis,
-)
+from ...api import array_function, lift, lift_as, lift_float
+from ...api.dtypes import BOOL, is_integer_dtype
+from .axes_and_shapes import normalize_axis, slice_axis
 from .bits import nextafter, require_computed
 from .create import full_like
 from .join import concatenate

@@ -9,28 +9,20 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    FLOAT64,
-    INT64,
-    DTypeError,
-    ShapeError,
     Tracer,
-    TracingError,
     array_function,
     broadcast_tracer,
     build,
     concrete_array,
     edit,
     full_like_tracer,
-    is_integer_dtype,
     lift,
     lift_as,
     lift_into,
-    reshape_tracer,
-    static_int,
-    static_shape,
-    transpose_tracer,
 )
+from ...api.dtypes import BOOL, FLOAT64, INT64, is_integer_dtype
+from ...api.errors import DTypeError, ShapeError, TracingError
+from .axes_and_shapes import reshape_tracer, static_int, static_shape, transpose_tracer
 from .index import (
     NEAREST,
     as_index,

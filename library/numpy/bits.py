@@ -6,27 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    BOOL,
-    STORED,
-    DTypeError,
-    array_function,
-    binary_operation,
-    bitcast,
-    build,
-    canonical,
-    compare,
-    computed,
-    full_like_tracer,
-    lift,
-    lift_as,
-    prepare,
-    select,
-)
+from ...api import array_function, build, full_like_tracer, lift, lift_as
+from ...api.dtypes import BOOL, STORED, canonical, computed
+from ...api.errors import DTypeError
+from .elementwise import binary, bitcast, compare, prepare, select
 from .ufuncs import absolute
 
-left_shift = bitwise_left_shift = binary_operation(np.left_shift, "shl")
-right_shift = bitwise_right_shift = binary_operation(np.right_shift, "shr")
+left_shift = bitwise_left_shift = binary(np.left_shift, "shl")
+right_shift = bitwise_right_shift = binary(np.right_shift, "shr")
 
 
 @array_function

@@ -7,22 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    Tracer,
-    build,
-    compare,
-    complex_formulas,
-    concrete_array,
-    dtype_of,
-    full_like_tracer,
-    is_complex_dtype,
-    is_traced,
-    lift,
-    operand,
-    operation,
-    prepare,
-    token,
-)
+from ...api import Tracer, build, concrete_array, full_like_tracer, is_traced, lift, operand, operation, token
+from ...api.dtypes import dtype_of, is_complex_dtype
+from . import complex_formulas
+from .elementwise import compare, prepare
 from .ufuncs import arctan2
 
 

@@ -9,31 +9,24 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    INT32,
-    ShapeError,
     Tracer,
     array_function,
-    broadcast_shapes,
     broadcast_tracer,
     build,
-    canonical,
     full_like_tracer,
-    is_complex_dtype,
     lift,
     lift_as,
     lift_operands,
-    normalize_axis,
     operand,
     operation,
-    reshape_tracer,
-    result_type,
-    static_int,
     token,
-    transpose_tracer,
 )
+from ...api.dtypes import BOOL, INT32, canonical, is_complex_dtype, result_type
+from ...api.errors import ShapeError
+from .axes_and_shapes import normalize_axis, reshape_tracer, static_int, transpose_tracer
 from .complex import conjugate
 from .create import diagonal
+from .elementwise import broadcast_shapes
 from .join import stack
 from .shape import moveaxis
 

@@ -8,45 +8,35 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    FLOAT64,
-    INT64,
-    EagerTrace,
-    ShapeError,
-    Size,
     Tracer,
-    TracingError,
-    WrappedArray,
     array_function,
     as_array,
     broadcast_tracer,
     build,
-    canonical,
-    common_dtype,
     concrete_array,
     creation,
-    current,
-    element_type,
     filled,
-    is_complex_dtype,
-    is_integer_dtype,
     is_traced,
-    least,
     lift,
     lift_as,
     located,
-    normalize_axis,
     operand,
-    positive,
-    reshape_tracer,
-    result_type,
-    static_int,
-    static_shape,
-    tensor,
     token,
-    transpose_tracer,
-    wrapped_class,
 )
+from ...api.dtypes import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    canonical,
+    common_dtype,
+    is_complex_dtype,
+    is_integer_dtype,
+    result_type,
+)
+from ...api.errors import ShapeError, TracingError
+from ...api.sizes import Size, least, positive
+from ...api.tracing import EagerTrace, WrappedArray, wrapped_class
+from .axes_and_shapes import iota, normalize_axis, reshape_tracer, static_int, static_shape, transpose_tracer
 from .join import stack
 from .logic import astype
 from .math import power
@@ -172,13 +162,6 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
     """`np.full_like`."""
     shape, dtype = _like(a, dtype, shape)
     return full(shape, fill_value, dtype, device=device)
-
-
-def iota(shape: tuple[Any, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
-    """The index along a dim of each element."""
-    trace = current()
-    assert trace is not None
-    return trace.wrap(trace.builder.iota(dim=dim, result=tensor(element_type(dtype), shape)))
 
 
 @creation

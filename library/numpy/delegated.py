@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, TracingError, as_array, concrete_array, located, narrowed, tree_flatten
+from ...api import Tracer, as_array, concrete_array, located
+from ...api.dtypes import narrowed
+from ...api.errors import TracingError
+from ...api.trees import flatten as tree_flatten
 
 
 def ours(result: Any) -> Any:

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import fori_loop, lift_as, looped, operand, operation, token, ufunc_dtypes
+from ...api import lift_as, operand, operation, token
+from ...api.dtypes import ufunc_dtypes
+from ...api.functions import fori_loop
 from .logic import where
+from .looped import looped
 from .shape import broadcast_arrays
 from .ufuncs import absolute, fmod, maximum
 

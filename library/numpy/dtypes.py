@@ -26,19 +26,9 @@ from numpy import s_ as s_
 from numpy import signedinteger as signedinteger
 from numpy import unsignedinteger as unsignedinteger
 
-from ...api import (
-    STORED,
-    arrays,
-    canonical,
-    common_dtype,
-    is_array_like,
-    is_float_dtype,
-    is_traced,
-    rounded_cast,
-    scalar_type,
-    token,
-)
-from ...api import broadcast_shapes as broadcast_shapes_of
+from ...api import arrays, is_array_like, is_traced, token
+from ...api.dtypes import STORED, canonical, common_dtype, is_inexact_dtype, rounded_cast, scalar_type
+from .elementwise import broadcast_shapes as broadcast_shapes_of
 
 
 def _converted(x: Any, dtype: Any) -> Any:
@@ -49,7 +39,7 @@ def _converted(x: Any, dtype: Any) -> Any:
     return None
 
 
-_ROUNDED = frozenset(dtype.type for dtype in STORED if is_float_dtype(dtype) and dtype.isbuiltin != 1)
+_ROUNDED = frozenset(dtype.type for dtype in STORED if is_inexact_dtype(dtype) and dtype.isbuiltin != 1)
 """Types that ml_dtypes rounds to by way of float32."""
 
 

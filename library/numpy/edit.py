@@ -9,36 +9,26 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    INT64,
-    DTypeError,
-    ShapeError,
-    Size,
-    SizeError,
     Tracer,
-    TracingError,
     array_function,
-    broadcast_shapes,
     broadcast_tracer,
     changing,
-    concat_tracers,
     concrete_array,
     edit,
-    is_integer_dtype,
     is_traced,
     lift,
     lift_as,
     lift_into,
-    nonnegative,
-    normalize_axis,
     operand,
-    reshape_tracer,
-    result_type,
-    slice_axis,
-    static_shape,
     token,
 )
+from ...api.dtypes import INT64, is_integer_dtype, result_type
+from ...api.errors import DTypeError, ShapeError, SizeError, TracingError
+from ...api.sizes import Size
 from .at import At
+from .axes_and_shapes import concat_tracers, nonnegative, normalize_axis, reshape_tracer, slice_axis, static_shape
 from .create import arange, diag
+from .elementwise import broadcast_shapes
 from .index import counted, index_array, take, within
 from .join import concatenate, tile
 from .logic import as_bool, clip, where

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...api import FLOAT64, ShapeError, Tracer, array_function, lift, lift_as, reshape_tracer, result_type, static_int, token
+from ...api import Tracer, array_function, lift, lift_as, token
+from ...api.dtypes import FLOAT64, result_type
+from ...api.errors import ShapeError
 from ..linalg.factors import inv, lstsq
 from .at import At
+from .axes_and_shapes import reshape_tracer, static_int
 from .contract import matmul, outer
 from .create import zeros
 from .join import atleast_1d

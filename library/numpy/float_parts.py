@@ -8,25 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    INT32,
-    DTypeError,
-    Tracer,
-    array_function,
-    bitcast,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    compare,
-    config,
-    full_like_tracer,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_float,
-    prepare,
-    select,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, config, full_like_tracer, lift, lift_as, lift_float
+from ...api.dtypes import INT32, is_integer_dtype
+from ...api.errors import DTypeError
+from .elementwise import bitcast, broadcast_shapes, compare, prepare, select
 from .ufuncs import copysign, trunc
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError, fori_loop, normalize_axes, normalize_axis, scan
+from ...api.errors import ShapeError
+from ...api.functions import fori_loop, scan
 from .at import At
+from .axes_and_shapes import normalize_axes, normalize_axis
 from .create import asarray, full
 from .index import take
 from .join import concatenate

@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    INT64,
-    ShapeError,
-    Size,
-    TracingError,
-    array_function,
-    canonical,
-    concrete_array,
-    is_traced,
-    lift,
-    lift_as,
-    reshape_tracer,
-    static_shape,
-)
+from ...api import array_function, concrete_array, is_traced, lift, lift_as
+from ...api.dtypes import INT64, canonical
+from ...api.errors import ShapeError, TracingError
+from ...api.sizes import Size
+from .axes_and_shapes import reshape_tracer, static_shape
 from .complex import iscomplexobj
 from .create import arange, linspace, meshgrid
 from .delegated import ours

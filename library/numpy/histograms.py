@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    array_function,
-    lift,
-)
+from ...api import array_function, lift
+from ...api.errors import ShapeError
 from .at import At
 from .create import array, full
 from .grids import ravel_multi_index

@@ -9,18 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    Tracer,
-    build,
-    compare,
-    complex_formulas,
-    full_like_tracer,
-    is_complex_dtype,
-    operation,
-    prepare,
-    select,
-    with_slopes,
-)
+from ...api import Tracer, build, full_like_tracer, operation
+from ...api.dtypes import is_complex_dtype
+from ...api.functions import with_slopes
+from . import complex_formulas
+from .elementwise import compare, prepare, select
 from .math import power_series, sign_factor
 
 _LN2 = {4: (0.693145751953125, 1.428606765330187e-06), 8: (0.6931471803691238, 1.9082149292705877e-10)}

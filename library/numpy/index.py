@@ -13,47 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    BOOL,
-    INDICES,
-    INT64,
-    BoundsError,
-    Derived,
-    DTypeError,
-    ShapeError,
-    Size,
-    SizeError,
-    Tracer,
-    TracingError,
-    Watched,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    ceil_quotient,
-    compare,
-    current,
-    element_type,
-    full_like_tracer,
-    greatest,
-    here,
-    is_a,
-    is_integer_dtype,
-    least,
-    lift,
-    lift_as,
-    normalize_axis,
-    numpy_dtype,
-    positive,
-    require_at_least,
-    reshape_tracer,
-    reverse_tracer,
-    select,
-    slice_tracer,
-    static_int,
-    tensor,
-    transpose_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ...api.dtypes import BOOL, INDICES, INT64, is_integer_dtype, numpy_dtype
+from ...api.errors import BoundsError, DTypeError, ShapeError, SizeError, TracingError
+from ...api.sizes import Size, ceil_quotient, greatest, least, positive, require_at_least
+from ...api.tracing import Derived, Watched, here, is_a
+from .axes_and_shapes import iota, normalize_axis, reshape_tracer, reverse_tracer, slice_tracer, static_int, transpose_tracer
+from .elementwise import broadcast_shapes, compare, select
 
 _INDICES = tuple(map(numpy_dtype, INDICES))
 
@@ -270,10 +236,7 @@ def places_of(start: Any, step: Any, count: Any) -> Any:
     """The indices that a slice names: an array where its sizes are known."""
     if not any(isinstance(v, Size) for v in (start, step, count)):
         return np.arange(count, dtype=np.int64) * step + start
-    trace = current()
-    assert trace is not None
-    steps = trace.wrap(trace.builder.iota(dim=0, result=tensor(element_type(INT64), (count,))))
-    return lift_as(steps * step + start, INT64)
+    return lift_as(iota((count,), 0, INT64) * step + start, INT64)
 
 
 def slice_range(part: slice, size: int) -> range:

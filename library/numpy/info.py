@@ -9,7 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...api import ELEMENT_TYPES, ElementKind, Tracer, as_array
+from ...api import Tracer, as_array
+from ...api.dtypes import ELEMENT_TYPES, ElementKind
 from ...compat.jax.keys import KeyDType
 from .create import asarray, on_device
 

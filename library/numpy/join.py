@@ -6,36 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    INT64,
-    DTypeError,
-    ShapeError,
-    Size,
-    Tracer,
-    array_function,
-    broadcast_tracer,
+from ...api import Tracer, array_function, broadcast_tracer, lift, lift_as, operation, sequence_of_operands, token
+from ...api.dtypes import INT64, is_integer_dtype, result_type
+from ...api.errors import DTypeError, ShapeError
+from ...api.sizes import Size, greatest, least
+from ...api.tracing import is_a
+from .axes_and_shapes import (
     concat_tracers,
-    current,
-    element_type,
-    greatest,
-    is_a,
-    is_integer_dtype,
-    least,
-    lift,
-    lift_as,
+    iota,
     nonnegative,
     normalize_axes,
     normalize_axis,
-    operation,
     reshape_tracer,
-    result_type,
     reverse_tracer,
-    sequence_of_operands,
     slice_axis,
     static_int,
     static_shape,
-    tensor,
-    token,
 )
 from .index import slice_places, take
 from .shape import atleast_1d, atleast_2d, atleast_3d, swapaxes
@@ -238,10 +224,7 @@ def _rolled(x: Tracer, dim: int, n: Any, by: Any) -> Tracer:
             raise DTypeError(f"roll needs an integer as shift, got {by.dtype}{list(by.shape)}")
         if isinstance(n, int) and n == 0:
             return x
-    trace = current()
-    assert trace is not None
-    steps = trace.wrap(trace.builder.iota(dim=0, result=tensor(element_type(INT64), (n,))))
-    return take(x, remainder(steps - by, n), dim)
+    return take(x, remainder(iota((n,), 0, INT64) - by, n), dim)
 
 
 @array_function

@@ -9,32 +9,22 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    STORED,
-    ShapeError,
     Tracer,
     arrays,
-    broadcast_shapes,
     broadcast_tracer,
     build,
-    canonical,
-    compare,
-    complex_formulas,
     full_like_tracer,
-    inexact,
-    is_complex_dtype,
     lift,
     lift_as,
     lift_operands,
-    named_operation,
     operand,
     operation,
-    prepare,
-    result_type,
-    select,
     token,
-    weak_result,
 )
+from ...api.dtypes import BOOL, STORED, canonical, inexact, is_complex_dtype, result_type, weak_result
+from ...api.errors import ShapeError
+from . import complex_formulas
+from .elementwise import broadcast_shapes, compare, named, prepare, select
 from .ufuncs import absolute, add, equal, less_equal, maximum, minimum, multiply, subtract
 
 
@@ -49,7 +39,7 @@ def _logical(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
         shape = broadcast_shapes([x.shape, y.shape])
         return build(op, broadcast_tracer(x, shape), broadcast_tracer(y, shape))
 
-    return named_operation(function, ufunc)
+    return named(function, ufunc)
 
 
 logical_and, logical_or = _logical(np.logical_and, "and"), _logical(np.logical_or, "or")
@@ -97,7 +87,7 @@ def _ignoring_nan(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
         best = build(op, x, y, weak=weak)
         return select(compare("ne", x, x), y, select(compare("ne", y, y), x, best))
 
-    return named_operation(function, ufunc)
+    return named(function, ufunc)
 
 
 fmax, fmin = _ignoring_nan(np.fmax, "max"), _ignoring_nan(np.fmin, "min")

@@ -8,32 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    COMPLEX128,
-    FLOAT64,
-    Size,
-    Tracer,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    compare,
-    complex_formulas,
-    concrete_array,
-    dtype_of,
-    full_like_tracer,
-    is_complex_dtype,
-    is_integer_dtype,
-    lift_as,
-    named_operation,
-    operand,
-    operation,
-    prepare,
-    select,
-    token,
-    ufunc_dtypes,
-    ufunc_op,
-    weak_result,
-)
+from ...api import Tracer, broadcast_tracer, build, concrete_array, full_like_tracer, lift_as, operand, operation, token
+from ...api.dtypes import COMPLEX128, FLOAT64, dtype_of, is_complex_dtype, is_integer_dtype, ufunc_dtypes, weak_result
+from ...api.sizes import Size
+from . import complex_formulas
+from .elementwise import broadcast_shapes, compare, named, prepare, select, ufunc_op
 
 
 @operation
@@ -116,7 +95,7 @@ def _scaled(ufunc: np.ufunc, op: str | None, factor: float) -> Callable[[Any], A
             return complex_formulas.scale(y, factor, weak)
         return build("mul", y, full_like_tracer(y, factor), weak=weak)
 
-    return named_operation(function, ufunc)
+    return named(function, ufunc)
 
 
 log2, log10 = _scaled(np.log2, "log", 1 / math.log(2)), _scaled(np.log10, "log", 1 / math.log(10))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import TracingError, located
+from ...api import located
+from ...api.errors import TracingError
 from ...names import attach, hidden
 from . import dtypes as dtypes  # scalar types convert by it
 from .ufunc_methods import with_methods

@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    INT64,
-    ShapeError,
-    Tracer,
-    TracingError,
-    array_function,
-    broadcast_tracer,
-    compare,
-    concrete_array,
-    is_traced,
-    lift,
-    lift_as,
-    located,
-    normalize_axis,
-    static_int,
-)
+from ...api import Tracer, array_function, broadcast_tracer, concrete_array, is_traced, lift, lift_as, located
+from ...api.dtypes import INT64
+from ...api.errors import ShapeError, TracingError
 from .at import At
-from .create import iota, zeros
+from .axes_and_shapes import iota, normalize_axis, static_int
+from .create import zeros
 from .delegated import ours
+from .elementwise import compare
 from .grids import unravel_index
 from .index import take
 from .join import stack

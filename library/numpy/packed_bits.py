@@ -6,17 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    DTypeError,
-    ShapeError,
-    array_function,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    normalize_axis,
-    slice_axis,
-    static_int,
-)
+from ...api import array_function, lift, lift_as
+from ...api.dtypes import is_integer_dtype
+from ...api.errors import DTypeError, ShapeError
+from .axes_and_shapes import normalize_axis, slice_axis, static_int
 from .bits import left_shift, right_shift
 from .create import full
 from .join import concatenate

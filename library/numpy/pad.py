@@ -8,26 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    FLOAT64,
-    ShapeError,
-    Size,
-    SizeError,
-    Tracer,
-    arrays,
-    broadcast_tracer,
-    build,
-    concat_tracers,
-    edit,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_into,
-    normalize_axis,
-    reshape_tracer,
-    reverse_tracer,
-    slice_axis,
-)
+from ...api import Tracer, arrays, broadcast_tracer, build, edit, lift, lift_as, lift_into
+from ...api.dtypes import FLOAT64, is_integer_dtype
+from ...api.errors import ShapeError, SizeError
+from ...api.sizes import Size
+from .axes_and_shapes import concat_tracers, normalize_axis, reshape_tracer, reverse_tracer, slice_axis
 from .index import take
 from .shape import expand_dims
 from .ufuncs import floor, remainder, rint

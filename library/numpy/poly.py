@@ -7,33 +7,22 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    FLOAT64,
-    INT64,
-    ShapeError,
-    Size,
     Tracer,
     array_function,
     broadcast_tracer,
     build,
-    canonical,
     concrete_array,
     config,
-    dtype_of,
-    is_complex_dtype,
-    least,
     lift,
     lift_as,
     lift_float,
-    normalize_axis,
     operand,
-    positive,
-    reshape_tracer,
-    result_type,
-    slice_axis,
-    static_int,
     token,
 )
+from ...api.dtypes import BOOL, FLOAT64, INT64, canonical, dtype_of, is_complex_dtype, result_type
+from ...api.errors import ShapeError
+from ...api.sizes import Size, least, positive
+from .axes_and_shapes import normalize_axis, reshape_tracer, slice_axis, static_int
 from .complex import conjugate, imag, real
 from .contract import matmul
 from .create import arange, diagonal

@@ -9,29 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    BOOL,
-    DTypeError,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    canonical,
-    compare,
-    complex_parts,
-    full_like_tracer,
-    inexact,
-    is_complex_dtype,
-    lift,
-    lift_as,
-    normalize_axes,
-    normalize_axis,
-    reshape_tracer,
-    select,
-    transpose_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ...api.dtypes import BOOL, canonical, inexact, is_complex_dtype
+from ...api.errors import DTypeError, ShapeError
+from .axes_and_shapes import normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
+from .complex_formulas import parts as complex_parts
+from .elementwise import broadcast_shapes, compare, select
 from .logic import as_bool, isclose
 
 

@@ -6,14 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    TracingError,
-    array_function,
-    concrete_array,
-    lift,
-    lift_as,
-)
+from ...api import array_function, concrete_array, lift, lift_as
+from ...api.errors import ShapeError, TracingError
 from ..linalg.factors import eigvals
 from .create import eye, full
 from .join import concatenate, stack

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...api import (
-    BOOL,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    lift,
-    lift_as,
-    normalize_axis,
-    reshape_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, build, lift, lift_as
+from ...api.dtypes import BOOL
+from ...api.errors import ShapeError
+from .axes_and_shapes import normalize_axis, reshape_tracer
 from .join import concatenate
 from .reduce import accumulated, without_nan
 

@@ -7,27 +7,13 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...api import (
-    BOOL,
-    INT64,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    compare,
-    full_like_tracer,
-    lift,
-    lift_as,
-    normalize_axis,
-    reshape_tracer,
-    select,
-    slice_axis,
-    static_int,
-    transpose_tracer,
-)
-from .create import full, iota
+from ...api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ...api.dtypes import BOOL, INT64
+from ...api.errors import ShapeError
+from .axes_and_shapes import iota, normalize_axis, reshape_tracer, slice_axis, static_int, transpose_tracer
+from .create import full
 from .delegated import of_open_size
+from .elementwise import compare, select
 from .index import take
 from .join import concatenate
 from .logic import where

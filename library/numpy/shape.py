@@ -8,20 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_shapes,
-    broadcast_tracer,
-    lift,
-    nonnegative,
-    normalize_axes,
-    normalize_axis,
-    reshape_tracer,
-    static_shape,
-    transpose_tracer,
-)
+from ...api import Tracer, array_function, broadcast_tracer, lift
+from ...api.errors import ShapeError
+from .axes_and_shapes import nonnegative, normalize_axes, normalize_axis, reshape_tracer, static_shape, transpose_tracer
+from .elementwise import broadcast_shapes
 
 
 @array_function

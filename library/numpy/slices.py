@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ...api import ShapeError, broadcast_shapes, normalize_axis, vmap
+from ...api.errors import ShapeError
+from ...api.functions import vmap
+from .axes_and_shapes import normalize_axis
+from .elementwise import broadcast_shapes
 from .shape import broadcast_to, moveaxis, ndim, shape
 
 

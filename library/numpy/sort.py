@@ -13,42 +13,35 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    BOOL,
-    FLOAT64,
-    INT64,
-    DTypeError,
-    ShapeError,
-    Size,
     Tracer,
     array_function,
     broadcast_tracer,
     build,
-    compare,
-    complex_parts,
     concrete_array,
     config,
     full_like_tracer,
-    is_complex_dtype,
-    is_integer_dtype,
     is_traced,
     lift,
     lift_as,
     lift_float,
-    narrowed,
+    several,
+)
+from ...api.dtypes import BOOL, FLOAT64, INT64, is_complex_dtype, is_integer_dtype, narrowed, result_type
+from ...api.errors import DTypeError, ShapeError
+from ...api.functions import while_loop
+from ...api.sizes import Size, require_at_least
+from .axes_and_shapes import (
     normalize_axes,
     normalize_axis,
-    require_at_least,
     reshape_tracer,
-    result_type,
     reverse_tracer,
-    select,
-    several,
     slice_axis,
     static_int,
     transpose_tracer,
-    while_loop,
 )
+from .complex_formulas import parts as complex_parts
 from .create import full, linspace
+from .elementwise import compare, select
 from .index import take_along_axis
 from .reduce import any as any_of
 from .reduce import max as max_of

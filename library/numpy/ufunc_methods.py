@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ...api import array_function, arrays, changing, lift, reshape_tracer
+from ...api import array_function, arrays, changing, lift
 from . import at as lnp_at
 from . import reduce as lnp_reduce
 from . import scan as lnp_scan
+from .axes_and_shapes import reshape_tracer
 
 _ALONG_AN_AXIS: dict[str, dict[str, Callable[..., Any]]] = {
     "reduce": {

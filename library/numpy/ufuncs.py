@@ -7,56 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    BOOL,
-    FLOAT64,
-    DTypeError,
-    Tracer,
-    binary_operation,
-    bitcast,
-    build,
-    compare,
-    complex_formulas,
-    config,
-    full_like_tracer,
-    is_complex_dtype,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    lift_float,
-    operation,
-    prepare,
-    select,
-    unary_operation,
-)
+from ...api import Tracer, build, config, full_like_tracer, lift, lift_as, lift_float, operation
+from ...api.dtypes import BOOL, FLOAT64, is_complex_dtype, is_integer_dtype
+from ...api.errors import DTypeError
+from . import complex_formulas
+from .elementwise import binary, bitcast, compare, prepare, select, unary
 
-sin, cos, tan, tanh = unary_operation(np.sin), unary_operation(np.cos), unary_operation(np.tan), unary_operation(np.tanh)
-arctan, arctan2 = unary_operation(np.arctan, "atan"), binary_operation(np.arctan2, "atan2")
+sin, cos, tan, tanh = unary(np.sin), unary(np.cos), unary(np.tan, of_complex=complex_formulas.tan), unary(np.tanh)
+arctan, arctan2 = unary(np.arctan, "atan", complex_formulas.arctan), binary(np.arctan2, "atan2")
 atan, atan2 = arctan, arctan2
 exp, expm1, log, log1p, sqrt = (
-    unary_operation(np.exp),
-    unary_operation(np.expm1),
-    unary_operation(np.log),
-    unary_operation(np.log1p),
-    unary_operation(np.sqrt),
+    unary(np.exp),
+    unary(np.expm1, of_complex=complex_formulas.expm1),
+    unary(np.log),
+    unary(np.log1p, of_complex=complex_formulas.log1p),
+    unary(np.sqrt),
 )
-floor, ceil, _rint = unary_operation(np.floor), unary_operation(np.ceil), unary_operation(np.rint)
-negative = unary_operation(np.negative, "neg")
-sign = unary_operation(np.sign, "sign")
-invert = bitwise_not = bitwise_invert = unary_operation(np.invert, "not")
+floor, ceil, _rint = unary(np.floor), unary(np.ceil), unary(np.rint)
+negative = unary(np.negative, "neg")
+sign = unary(np.sign, of_complex=complex_formulas.sign)
+invert = bitwise_not = bitwise_invert = unary(np.invert, "not")
 
-subtract = binary_operation(np.subtract, "sub")
-divide = true_divide = binary_operation(np.divide, "div")
-maximum, minimum = binary_operation(np.maximum, "max"), binary_operation(np.minimum, "min")
-bitwise_and, bitwise_or = binary_operation(np.bitwise_and, "and"), binary_operation(np.bitwise_or, "or")
-bitwise_xor = binary_operation(np.bitwise_xor, "xor")
-equal, not_equal = binary_operation(np.equal, "cmp", predicate="eq"), binary_operation(np.not_equal, "cmp", predicate="ne")
-less, less_equal = binary_operation(np.less, "cmp", predicate="lt"), binary_operation(np.less_equal, "cmp", predicate="le")
+subtract = binary(np.subtract, "sub")
+divide = true_divide = binary(np.divide, "div")
+maximum, minimum = binary(np.maximum, "max"), binary(np.minimum, "min")
+bitwise_and, bitwise_or = binary(np.bitwise_and, "and"), binary(np.bitwise_or, "or")
+bitwise_xor = binary(np.bitwise_xor, "xor")
+equal, not_equal = binary(np.equal, "cmp", predicate="eq"), binary(np.not_equal, "cmp", predicate="ne")
+less, less_equal = binary(np.less, "cmp", predicate="lt"), binary(np.less_equal, "cmp", predicate="le")
 greater, greater_equal = (
-    binary_operation(np.greater, "cmp", predicate="gt"),
-    binary_operation(np.greater_equal, "cmp", predicate="ge"),
+    binary(np.greater, "cmp", predicate="gt"),
+    binary(np.greater_equal, "cmp", predicate="ge"),
 )
-fmod = binary_operation(np.fmod, "rem")
+fmod = binary(np.fmod, "rem")
 
 
 @operation

@@ -15,35 +15,24 @@ from typing import Any
 import numpy as np
 
 from ...api import (
-    INT32,
-    INT64,
-    DTypeError,
-    ShapeError,
     Tracer,
     array_function,
     as_array,
-    bitcast,
-    broadcast_shapes,
     broadcast_tracer,
     build,
-    canonical,
-    compare,
     creation,
     filled,
     full_like_tracer,
-    is_at_least,
-    is_integer_dtype,
     lift,
     lift_as,
-    nonnegative,
     operand,
-    reshape_tracer,
-    select,
-    slice_axis,
-    static_shape,
 )
+from ...api.dtypes import INT32, INT64, canonical, is_integer_dtype
+from ...api.errors import DTypeError, ShapeError
+from ...api.sizes import is_at_least
 from ...compat.jax.keys import KeyArray, takes_keys
-from ..numpy.create import iota
+from ..numpy.axes_and_shapes import iota, nonnegative, reshape_tracer, slice_axis, static_shape
+from ..numpy.elementwise import bitcast, broadcast_shapes, compare, select
 from ..numpy.join import stack
 from ..numpy.logic import clip
 

@@ -8,30 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    FLOAT64,
-    INT32,
-    INT64,
-    DTypeError,
-    ShapeError,
-    Size,
-    Tracer,
-    broadcast_tracer,
-    build,
-    canonical,
-    compare,
-    full_like_tracer,
-    lift,
-    lift_as,
-    normalize_axis,
-    operand,
-    reshape_tracer,
-    select,
-    slice_axis,
-    static_shape,
-)
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift_as, operand
+from ...api.dtypes import FLOAT64, INT32, INT64, canonical
+from ...api.errors import DTypeError, ShapeError
+from ...api.sizes import Size
+from ..numpy.axes_and_shapes import iota, normalize_axis, reshape_tracer, slice_axis, static_shape
 from ..numpy.bits import nextafter
-from ..numpy.create import iota
+from ..numpy.elementwise import compare, select
 from ..numpy.index import take
 from ..numpy.logic import clip
 from ..numpy.reduce import argmax, sum

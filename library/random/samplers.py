@@ -12,34 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    DTypeError,
-    ShapeError,
-    Tracer,
-    broadcast_tracer,
-    build,
-    canonical,
-    compare,
-    full_like_tracer,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    looped,
-    reshape_tracer,
-    scan,
-    select,
-    static_int,
-    static_shape,
-    vmap,
-    while_loop,
-    with_slopes,
-)
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ...api.dtypes import canonical, is_integer_dtype
+from ...api.errors import DTypeError, ShapeError
+from ...api.functions import scan, vmap, while_loop, with_slopes
 from ...compat.jax.keys import takes_keys
 from ..nn.namespace import softmax
+from ..numpy.axes_and_shapes import reshape_tracer, static_int, static_shape
 from ..numpy.contract import matvec
 from ..numpy.create import diagonal
+from ..numpy.elementwise import compare, select
 from ..numpy.index import take
 from ..numpy.logic import where
+from ..numpy.looped import looped
 from ..numpy.reduce import all as all_of
 from ..numpy.reduce import any as any_of
 from ..numpy.scan import cumsum

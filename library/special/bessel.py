@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, build, compare, full_like_tracer, operation, select, static_int, with_slopes
+from ...api import Tracer, build, full_like_tracer, operation
+from ...api.functions import with_slopes
+from ..numpy.axes_and_shapes import static_int
+from ..numpy.elementwise import compare, select
 from ..numpy.join import stack
 from ..numpy.math import sign_factor
 from .parts import as_float, chebyshev

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import array_function, lift, lift_as, result_type, token
+from ...api import array_function, lift, lift_as, token
+from ...api.dtypes import result_type
 from ..numpy import namespace as lnp
 from .gammas import STIRLING, gammaln
 from .parts import as_float

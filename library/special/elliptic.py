@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...api import build, full_like_tracer, lift, operation, with_slopes
+from ...api import build, full_like_tracer, lift, operation
+from ...api.functions import with_slopes
 from ..numpy import namespace as lnp
 from .parts import as_float, floats
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import array_function, with_slopes
+from ...api import array_function
+from ...api.functions import with_slopes
 from ..numpy import namespace as lnp
 from .complex_gamma import as_complex
 

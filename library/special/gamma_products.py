@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, build, compare, full_like_tracer, jvp, lift, operation, select, with_slopes
+from ...api import Tracer, build, full_like_tracer, lift, operation
+from ...api.functions import jvp, with_slopes
+from ..numpy.elementwise import compare, select
 from ..numpy.ufuncs import floor
 from .gammas import (
     LARGE,

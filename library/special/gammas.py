@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, as_array, build, compare, full_like_tracer, jvp, lift, operation, select, with_slopes
+from ...api import Tracer, as_array, build, full_like_tracer, lift, operation
+from ...api.functions import jvp, with_slopes
+from ..numpy.elementwise import compare, select
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
 from .parts import as_float, chebyshev, floats, polynomial

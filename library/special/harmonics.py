@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import fori_loop, jit, static_int
+from ...api.functions import fori_loop, jit
 from ..numpy import namespace as lnp
+from ..numpy.axes_and_shapes import static_int
 
 
 @functools.partial(jit, static_argnums=3)

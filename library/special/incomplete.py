@@ -14,20 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    Tracer,
-    broadcast_tracer,
-    build,
-    compare,
-    full_like_tracer,
-    jvp,
-    lift,
-    lift_as,
-    looped,
-    select,
-    while_loop,
-    with_slopes,
-)
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ...api.functions import jvp, while_loop, with_slopes
+from ..numpy.elementwise import compare, select
+from ..numpy.looped import looped
 from ..numpy.reduce import any as any_of
 from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
 from .parts import float_operands, floats, log1p_less, polynomial

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, build, compare, full_like_tracer, operation, select, with_slopes
+from ...api import Tracer, build, full_like_tracer, operation
+from ...api.functions import with_slopes
+from ..numpy.elementwise import compare, select
 from ..numpy.math import sign_factor, sinc
 from .parts import LOG_RATIO, NEAR_LOG, as_float, chebyshev, polynomial
 

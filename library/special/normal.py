@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, build, compare, full_like_tracer, operation, select, with_slopes
+from ...api import Tracer, build, full_like_tracer, operation
+from ...api.functions import with_slopes
 from ..nn.activations import erf, sigmoid
+from ..numpy.elementwise import compare, select
 from ..numpy.math import sign_factor
 from .parts import EXP_RATIO, as_float, chebyshev, floats, log1p_less, polynomial
 

@@ -8,21 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...api import (
-    Tracer,
-    broadcast_shapes,
-    broadcast_tracer,
-    build,
-    compare,
-    full_like_tracer,
-    lift_operands,
-    operation,
-    prepare,
-    result_type,
-    scalar_functions,
-    select,
-    token,
-)
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift_operands, operation, token
+from ...api.dtypes import result_type
+from ...api.ops import scalar_functions
+from ..numpy.elementwise import broadcast_shapes, compare, prepare, select
 
 EXP_RATIO = tuple(1 / math.factorial(k + 1) for k in range(22))
 """`expm1(z) / z` in z, enough up to 1 with three derivatives."""

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dist"}
 ROOMS = (
+    "api",
     "train",
     "debugging",
     "compat",

@@ -14,7 +14,7 @@ from lamina import name_table, names
 from lamina.tools import names as tool
 
 ROOT = Path(__file__).parent.parent.parent
-NAMESPACES = [space for space in name_table.HOMES if space not in ("lamina", "api")]
+NAMESPACES = [space for space in name_table.HOMES if space != "lamina" and space.partition(".")[0] != "api"]
 
 
 def module_of(space: str):

@@ -1,4 +1,4 @@
-"""The boundary between compiler and libraries: what the tools load, and what `api.py` offers."""
+"""The boundary between compiler and libraries: what the tools load, and what `api` offers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lamina import api, name_table
+from lamina import name_table
 from lamina.names import public
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,14 +34,47 @@ def test_lamina_opt_loads_nothing_above_the_pipeline(arguments: list[str]) -> No
     assert run.stdout == "[]\n", run.stderr
 
 
-def test_every_name_of_the_face_is_used() -> None:
-    """A name that no library needs is no part of the face."""
-    used = set[str]()
-    for room in ("library", "compat", "train"):
+FACE = [space for space in name_table.HOMES if space.partition(".")[0] == "api"]
+"""The namespaces of the face: `api`, and its modules by subject."""
+
+LARGEST = {"api": 45}
+"""Number of names of a namespace of the face at most; of the modules by subject 30."""
+
+
+def names_in_libraries() -> set[tuple[str, str]]:
+    """The names that libraries import of the face, each with its namespace."""
+    used = set[tuple[str, str]]()
+    for room in ("library", "compat", "train", "interop", "kernels"):
         for path in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.module == "api":
-                    used |= {alias.name for alias in node.names}
-    for space in name_table.HOMES:
-        used |= {home.name for home in public(space).values() if home.module == "api"}
-    assert {*api.__all__} == used
+            package = list(path.relative_to(ROOT).parts[:-1])
+            modules: dict[str, str] = {}
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.level:
+                    base = package[: len(package) - (node.level - 1)]
+                    space = ".".join([*base, *(node.module.split(".") if node.module else [])])
+                    if space in FACE:
+                        used |= {(space, alias.name) for alias in node.names}
+                        modules |= {alias.asname or alias.name: f"{space}.{alias.name}" for alias in node.names}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and modules.get(node.value.id) in FACE:
+                    used.add((modules[node.value.id], node.attr))
+    return used
+
+
+@pytest.mark.parametrize("space", FACE)
+def test_the_face_is_small_and_used(space: str) -> None:
+    """A name that no library needs is no part of the face."""
+    used = {name for home, name in names_in_libraries() if home == space}
+    for other in name_table.HOMES:
+        used |= {home.name for home in public(other).values() if home.module == space and other not in FACE}
+    names = {*public(space)}
+    assert names - {each.partition(".")[2] for each in FACE} <= used
+    assert not used - names, f"lamina.{space} has no such names; docs/extending.md lists those of each module"
+    assert len(names) <= LARGEST.get(space, 30), "a function of other names belongs to a library"
+
+
+def test_the_face_is_documented() -> None:
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    missing = [f"{space}.{name}" for space in FACE for name in public(space) if f"`{name}`" not in text]
+    assert not missing, "docs/extending.md describes each name of the face"

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError, pytree
-from ...api import jit as compiled
+from ...api import trees
+from ...api.errors import ShapeError
+from ...api.functions import jit as compiled
 from ...compat.jax.tree import keystr, leaves_with_path
 from ...library.random import namespace as random
 from .prefetch import prefetched
@@ -164,7 +165,7 @@ class _Arrays(Dataset):
         return np.asarray(random.permutation(random.fold_in(self.key, epoch), self.size))
 
     def rows(self, which: Any) -> Tree:
-        return pytree.map(lambda array: np.asarray(array)[which], self.arrays)
+        return trees.map(lambda array: np.asarray(array)[which], self.arrays)
 
     def elements(self, epoch: int, skip: int) -> Iterator[Any]:
         for k in self.order(epoch)[skip:]:
@@ -270,10 +271,10 @@ class _Batches(Dataset):
 
 
 def _stacked(elements: Sequence[Any]) -> Tree:
-    for column in zip(*map(pytree.leaves, elements), strict=False):
+    for column in zip(*map(trees.leaves, elements), strict=False):
         if len(shapes := {np.shape(leaf) for leaf in column}) > 1:
             raise ShapeError(f"batch needs elements of one shape, got {' and '.join(str(list(s)) for s in sorted(shapes))}")
-    return pytree.map(lambda *leaves: np.stack([np.asarray(x) for x in leaves]), *elements)
+    return trees.map(lambda *leaves: np.stack([np.asarray(x) for x in leaves]), *elements)
 
 
 class _Mapped(Dataset):

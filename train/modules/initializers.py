@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import DTypeError, ShapeError, is_inexact_dtype
+from ...api.dtypes import is_inexact_dtype
+from ...api.errors import DTypeError, ShapeError
 from ...library.nn import initializers as nn_initializers
 from ...library.numpy import namespace as lnp
 from ...library.random import namespace as random

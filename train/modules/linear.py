@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError
+from ...api.errors import ShapeError
 from ...library.nn import namespace as nn
 from ...library.numpy import namespace as lnp
 from ...library.random import namespace as random

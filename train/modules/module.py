@@ -10,7 +10,8 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 
-from ...api import TensorSpec, Tracer, pytree, trainable
+from ...api import TensorSpec, Tracer, trees
+from ...api.functions import trainable
 from ...compat.jax.tree import keystr, leaves_with_path
 from .text import tree_text
 
@@ -65,7 +66,7 @@ class _ModuleType(ABCMeta):
         cls._buffers = frozenset(by_role["buffer"])
         cls._static_fields = tuple(by_role["static"])
         cls._fields = (*by_role["parameter"], *by_role["buffer"])
-        pytree.register_model(cls, cls._fields, _STATIC, cls._buffers, cls._attributes)
+        trees.register_model(cls, cls._fields, _STATIC, cls._buffers, cls._attributes)
 
     def _attributes(cls, rest: Any) -> dict[str, Any]:
         """The static data of an instance."""
@@ -200,7 +201,7 @@ class Module(metaclass=_ModuleType):
         def switched(part: Any) -> Any:
             return part.train(mode) if isinstance(part, Module) else part
 
-        changes = {name: pytree.map(switched, vars(self)[name], is_leaf=_is_module) for name in type(self)._fields}
+        changes = {name: trees.map(switched, vars(self)[name], is_leaf=_is_module) for name in type(self)._fields}
         return self._copy({**changes, "training": bool(mode)})
 
     def eval(self: Self) -> Self:
@@ -219,7 +220,7 @@ class Module(metaclass=_ModuleType):
         return name
 
     def _named(self, wanted: tuple[bool, ...]) -> Iterator[tuple[str, Any]]:
-        leaves, structure = pytree.flatten(self)
+        leaves, structure = trees.flatten(self)
         for name, leaf, inside in zip(self.leaf_names(), leaves, structure.parameters(), strict=True):
             if inside in wanted:
                 yield name, leaf
@@ -244,7 +245,7 @@ class Module(metaclass=_ModuleType):
         """This module and all in it."""
         yield self
         for field in type(self)._fields:
-            for part in pytree.leaves(vars(self)[field], _is_module):
+            for part in trees.leaves(vars(self)[field], _is_module):
                 if isinstance(part, Module):
                     yield from part.modules()
 
@@ -292,7 +293,7 @@ class Module(metaclass=_ModuleType):
         Raises:
             ValueError: names are missing or unknown, or shapes differ; all of them are listed.
         """
-        leaves, structure = pytree.flatten(self)
+        leaves, structure = trees.flatten(self)
         names = self.leaf_names()
         wrong = [f"{name} is missing" for name in names if name not in state] if strict else []
         wrong += [f"{name} is unknown" for name in state if name not in set(names)] if strict else []
@@ -321,7 +322,7 @@ def leaf_names(tree: Any) -> list[str]:
     """The dotted name of each leaf of a tree with modules in it; that of a single array is empty."""
     if isinstance(tree, Module):
         return tree.leaf_names()
-    parts, structure = pytree.flatten(tree, _is_module)
+    parts, structure = trees.flatten(tree, _is_module)
     found: list[str] = []
     for path, part in zip(structure.paths(), parts, strict=True):
         stem = re.sub(r"\[(?:'([^']*)'|([^\]]*))\]", r".\1\2", path).removeprefix(".")
@@ -345,7 +346,7 @@ def _is_none(x: Any) -> bool:
 
 def partition(tree: Any, keep: Callable[[Any], bool] | None = None) -> tuple[Any, Any]:
     """`Module.partition` of any tree of arrays: two trees, with None for leaves of the other one."""
-    leaves, structure = pytree.flatten(tree)
+    leaves, structure = trees.flatten(tree)
     kept = trainable(tree) if keep is None else [bool(keep(leaf)) for leaf in leaves]
     first = structure.unflatten(leaf if here else None for leaf, here in zip(leaves, kept, strict=True))
     second = structure.unflatten(None if here else leaf for leaf, here in zip(leaves, kept, strict=True))
@@ -358,7 +359,7 @@ def combine(*trees: Any) -> Any:
     Raises:
         ValueError: the trees differ in structure.
     """
-    flat = [pytree.flatten(tree, _is_none) for tree in trees]
+    flat = [trees.flatten(tree, _is_none) for tree in trees]
     for _, structure in flat[1:]:
         if structure != flat[0][1]:
             raise ValueError(f"combine needs trees of one structure, got {flat[0][1]} and {structure}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...api import ShapeError
+from ...api.errors import ShapeError
 from ...library.nn import namespace as nn
 from ...library.numpy import namespace as lnp
 from .module import Module, buffer, static
@@ -174,7 +174,7 @@ class BatchNorm(Module):
 
 def _moved(average: Any, new: Any, share: Any) -> Any:
     """The average with a share of a new value, which no derivative follows."""
-    from ...api import stop_gradient
+    from ...api.functions import stop_gradient
 
     return (average * (1 - share) + stop_gradient(new) * share).astype(average.dtype)
 

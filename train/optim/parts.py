@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api import cond, pytree
+from ...api import trees
+from ...api.functions import cond
 from ...library.numpy import namespace as lnp
 from .schedules import Schedule
 from .transformation import (
@@ -192,7 +193,7 @@ def clip_by_norm(limit: float) -> Optimizer:
 
 def global_norm(tree: Tree) -> Any:
     """The Euclidean norm of all elements of a tree."""
-    squares = [lnp.sum(_squared(widened(x))) for x in pytree.leaves(tree)]
+    squares = [lnp.sum(_squared(widened(x))) for x in trees.leaves(tree)]
     return lnp.sqrt(sum(squares[1:], squares[0])) if squares else lnp.zeros(())
 
 
@@ -297,4 +298,4 @@ def averaged(state: AverageState, params: Tree) -> Tree:
     def corrected(average: Any, param: Any) -> Any:
         return param if average is None else (average * like(factor, average)).astype(param.dtype)
 
-    return pytree.map(corrected, state.average, params, is_leaf=is_none)
+    return trees.map(corrected, state.average, params, is_leaf=is_none)

@@ -10,26 +10,16 @@ Moments are kept in float32 for parameters of narrower floats, and updates are a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...api import (
-    Aval,
-    ShapeError,
-    TracedFunction,
-    Tracer,
-    abstract,
-    call_function,
-    is_complex_dtype,
-    is_staging,
-    pytree,
-    staging,
-    trace_function,
-    trainable,
-)
+from ...api import trees
+from ...api.dtypes import is_complex_dtype
+from ...api.errors import ShapeError
+from ...api.functions import traced_once, trainable
+from ...api.tracing import is_staging
 from ...library.numpy import namespace as lnp
 
 Tree = Any
@@ -78,38 +68,20 @@ def is_none(x: Any) -> bool:
 def map_updates(function: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
     """The tree of `function(leaf, ...)`, with None where the first tree has it. Under trace, leaves of which many are alike, as
     those of layers, are computed by one function of the program: it is traced once."""
-    called = function
+    rows: list[tuple[Any, ...]] = []
     if is_staging():
-        rows: list[tuple[Any, ...]] = []
-        pytree.map(lambda *row: rows.append(row), tree, *rest, is_leaf=is_none)
-        alike = Counter(_types(row) for row in rows)
-        traced: dict[Any, TracedFunction] = {}
-
-        def called(*row: Any) -> Any:
-            types = _types(row)
-            if types is None or alike[types] < WORTH_A_FUNCTION:
-                return function(*row)
-            if types not in traced:
-                program = staging().program
-                assert program is not None
-                traced[types] = trace_function(program, function, pytree.structure((row, {})), types, name="update")
-            return call_function(traced[types], row)
-
-    return pytree.map(lambda x, *others: None if x is None else called(x, *others), tree, *rest, is_leaf=is_none)
+        trees.map(lambda *row: rows.append(row), tree, *rest, is_leaf=is_none)
+    called = traced_once(function, rows, WORTH_A_FUNCTION, "update")
+    return trees.map(lambda x, *others: None if x is None else called(x, *others), tree, *rest, is_leaf=is_none)
 
 
 WORTH_A_FUNCTION = 4
 """Number of similar leaves from which on their computation is traced as a function."""
 
 
-def _types(row: Sequence[Any]) -> tuple[Aval, ...] | None:
-    """The key of the trace of a function of leaves; None where some are no traced arrays."""
-    return tuple([abstract(x) for x in row]) if all(type(x) is Tracer for x in row) else None
-
-
 def moments(params: Tree) -> Tree:
     """Zeros for each differentiated leaf, in float32 or wider; None for the others."""
-    leaves, structure = pytree.flatten(params)
+    leaves, structure = trees.flatten(params)
     zeros = [
         lnp.zeros(np.shape(x), wide(as_array(x).dtype)) if here else None
         for x, here in zip(leaves, trainable(params), strict=True)
@@ -163,7 +135,7 @@ def apply_updates(params: Tree, updates: Tree) -> Tree:
             raise ShapeError(f"an update has shape {list(np.shape(update))}, its parameter {list(np.shape(param))}")
         return (widened(param) + update).astype(param.dtype)
 
-    return pytree.map(moved, updates, params, is_leaf=is_none)
+    return trees.map(moved, updates, params, is_leaf=is_none)
 
 
 def stateless(function: Callable[[Any, Any], Any], needs_params: bool = False) -> Optimizer:

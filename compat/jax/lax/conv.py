@@ -8,25 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....api import (
-    DTypeError,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    canonical,
-    dilated_size,
-    lift,
-    lift_as,
-    reshape_tracer,
-    result_type,
-    reverse_tracer,
-    static_int,
-    static_shape,
-    token,
-    transpose_tracer,
-)
+from ....api import Tracer, array_function, broadcast_tracer, build, lift, lift_as, token
+from ....api.dtypes import canonical, result_type
+from ....api.errors import DTypeError, ShapeError
+from ....api.sizes import dilated_size
+from ....library.numpy.axes_and_shapes import reshape_tracer, reverse_tracer, static_int, static_shape, transpose_tracer
 from ....library.numpy.contract import contract
 
 Dims = Sequence[int]

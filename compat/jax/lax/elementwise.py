@@ -9,24 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ....api import (
-    DTypeError,
-    ShapeError,
-    array_function,
-    broadcast_tracer,
-    build,
-    canonical,
-    compare,
-    lift,
-    lift_as,
-    result_type,
-    static_int,
-    token,
-)
-from ....api import select as select_of
+from ....api import array_function, broadcast_tracer, build, lift, lift_as, token
+from ....api.dtypes import canonical, result_type
+from ....api.errors import DTypeError, ShapeError
 from ....library.nn import namespace as nn
 from ....library.numpy import bits as lnp_bits
 from ....library.numpy import namespace as lnp
+from ....library.numpy.axes_and_shapes import static_int
+from ....library.numpy.elementwise import compare
+from ....library.numpy.elementwise import select as select_of
 from ....library.numpy.math import power as pow
 
 

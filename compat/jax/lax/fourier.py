@@ -6,8 +6,10 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from ....api import ShapeError, array_function, lift, static_shape
+from ....api import array_function, lift
+from ....api.errors import ShapeError
 from ....library import fft as transforms
+from ....library.numpy.axes_and_shapes import static_shape
 
 
 class FftType(enum.IntEnum):

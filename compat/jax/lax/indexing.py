@@ -11,27 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....api import (
-    INT64,
-    DTypeError,
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    compare,
-    fori_loop,
-    full_like_tracer,
-    is_integer_dtype,
-    lift,
-    lift_as,
-    reshape_tracer,
-    select,
-    slice_axis,
-    static_shape,
-    transpose_tracer,
-)
+from ....api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as
+from ....api.dtypes import INT64, is_integer_dtype
+from ....api.errors import DTypeError, ShapeError
+from ....api.functions import fori_loop
 from ....library.numpy.at import dynamic_slice, dynamic_update_slice
+from ....library.numpy.axes_and_shapes import reshape_tracer, slice_axis, static_shape, transpose_tracer
+from ....library.numpy.elementwise import compare, select
 from ....library.numpy.logic import where
 
 

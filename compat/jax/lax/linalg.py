@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....api import (
-    INT32,
-    ShapeError,
-    array_function,
-    broadcast_tracer,
-    build,
-    filled,
-    lift,
-    lift_as,
-    reshape_tracer,
-    scan,
-    slice_axis,
-    static_int,
-)
+from ....api import array_function, broadcast_tracer, build, filled, lift, lift_as
+from ....api.dtypes import INT32
+from ....api.errors import ShapeError
+from ....api.functions import scan
 from ....library.linalg.factors import adjoint, eigvals, from_triangle, inv, matrices, several, symmetrized, triangular
 from ....library.linalg.factors import eig as eig_of
 from ....library.linalg.factors import eigh as eigh_of
 from ....library.linalg.factors import qr as qr_of
 from ....library.linalg.factors import svd as svd_of
 from ....library.numpy import namespace as lnp
+from ....library.numpy.axes_and_shapes import reshape_tracer, slice_axis, static_int
 from ....library.numpy.complex import conjugate
 from ....library.numpy.contract import matmul
 from ....library.numpy.create import eye, tril, triu

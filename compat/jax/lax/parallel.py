@@ -7,7 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ....api import INT32, BothModes, ShapeError, build, custom_jvp, custom_vjp, lift, lift_as, named_axis, tree_map
+from ....api import build, lift, lift_as
+from ....api.dtypes import INT32
+from ....api.errors import ShapeError
+from ....api.functions import BothModes, custom_jvp, custom_vjp, named_axis
+from ....api.trees import map as tree_map
 from ....library.numpy import namespace as lnp
 from ....library.numpy.index import take
 from ....library.numpy.shape import moveaxis

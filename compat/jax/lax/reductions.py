@@ -9,33 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from ....api import (
-    BOOL,
-    DTypeError,
-    ShapeError,
-    Tracer,
-    TreeDef,
-    array_function,
-    broadcast_tracer,
-    build,
+from ....api import Tracer, array_function, broadcast_tracer, build, lift, lift_as
+from ....api.dtypes import BOOL
+from ....api.errors import DTypeError, ShapeError
+from ....api.functions import each_call, function_name, vmap
+from ....api.sizes import dilated_size
+from ....api.sizes import windows as conv_windows
+from ....api.tracing import here
+from ....api.trees import TreeDef
+from ....api.trees import flatten as tree_flatten
+from ....library.numpy import namespace as lnp
+from ....library.numpy.axes_and_shapes import (
     concat_tracers,
-    conv_windows,
-    dilated_size,
-    each_call,
-    function_name,
-    here,
-    lift,
-    lift_as,
     normalize_axes,
     reshape_tracer,
     slice_axis,
     slice_tracer,
     static_shape,
     transpose_tracer,
-    tree_flatten,
-    vmap,
 )
-from ....library.numpy import namespace as lnp
 from .conv import padtype_to_pads
 
 _KINDS: dict[Any, str] = {

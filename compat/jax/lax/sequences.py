@@ -8,20 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ....api import (
-    ShapeError,
-    Size,
-    array_function,
-    canonical,
-    lift,
-    lift_as,
-    normalize_axis,
-    scan,
-    tree_flatten,
-    vmap,
-    while_loop,
-)
+from ....api import array_function, lift, lift_as
+from ....api.dtypes import canonical
+from ....api.errors import ShapeError
+from ....api.functions import scan, vmap, while_loop
+from ....api.sizes import Size
+from ....api.trees import flatten as tree_flatten
 from ....library.numpy import namespace as lnp
+from ....library.numpy.axes_and_shapes import normalize_axis
 from ....library.numpy.contract import contract, dot_general
 from ....library.numpy.sort import sort_together
 from ....library.numpy.sort import top_k as lnp_top_k

@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ....api import (
-    ShapeError,
-    Tracer,
-    array_function,
-    broadcast_tracer,
-    build,
-    current,
-    lift,
-    lift_as,
+from ....api import Tracer, array_function, broadcast_tracer, build, lift, lift_as
+from ....api.errors import ShapeError
+from ....library.numpy import namespace as lnp
+from ....library.numpy.axes_and_shapes import (
     nonnegative,
     normalize_axis,
     reshape_tracer,
@@ -26,7 +21,6 @@ from ....api import (
     static_shape,
     transpose_tracer,
 )
-from ....library.numpy import namespace as lnp
 from ....library.numpy.create import arange
 
 
@@ -238,10 +232,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Any) -> Any:
     if len(padding_config) != x.ndim:
         raise ShapeError(f"pad needs a triple for each of {x.ndim} dims, got {len(padding_config)}")
     low, high, interior = ([int(triple[k]) for triple in padding_config] for k in range(3))
-    trace = current()
-    assert trace is not None
-    value = reshape_tracer(lift_as(padding_value, x.dtype), ())
-    return trace.wrap(trace.builder.pad(x.value, value.value, low=low, high=high, interior=interior))
+    return build("pad", x, reshape_tracer(lift_as(padding_value, x.dtype), ()), low=low, high=high, interior=interior)
 
 
 def iota(dtype: Any, size: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from ....api import ShapeError
+from ....api.errors import ShapeError
 from ....library.numpy import namespace as lnp
 from ....names import public
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....api import ShapeError
+from ....api.errors import ShapeError
 from ....library import fft as fourier
 from ....library.numpy import namespace as lnp
 from ....names import public

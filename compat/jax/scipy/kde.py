@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ....api import ShapeError
+from ....api.errors import ShapeError
 from ....library.linalg import namespace as linalg
 from ....library.numpy import namespace as lnp
 from ....library.random import namespace as random

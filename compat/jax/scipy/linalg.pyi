@@ -6,9 +6,6 @@ Arguments that only save copies or checks (`overwrite_a`, `check_finite`, `lapac
 
 from typing import Any
 
-from ....frontend.functions.implicit import bicgstab as bicgstab
-from ....frontend.functions.implicit import cg as cg
-from ....frontend.functions.implicit import gmres as gmres
 from ....library.linalg.factors import eig as eig
 from ....library.linalg.factors import eigvals as eigvals
 from ....library.linalg.factors import eigvalsh as eigvalsh
@@ -19,6 +16,9 @@ from ....library.linalg.factors import slogdet as slogdet
 from ....library.linalg.factors import svdvals as svdvals
 from ....library.linalg.factors import tensorinv as tensorinv
 from ....library.linalg.factors import tensorsolve as tensorsolve
+from ....library.linalg.iterative import bicgstab as bicgstab
+from ....library.linalg.iterative import cg as cg
+from ....library.linalg.iterative import gmres as gmres
 from ....library.linalg.matrices import block_diag as block_diag
 from ....library.linalg.matrices import circulant as circulant
 from ....library.linalg.matrices import companion as companion

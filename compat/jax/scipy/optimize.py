@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....api import ShapeError, jit, value_and_grad, while_loop
+from ....api.errors import ShapeError
+from ....api.functions import jit, value_and_grad, while_loop
 from ....library.numpy import namespace as lnp
 from ....names import public
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ....api import ShapeError
+from ....api.errors import ShapeError
 from ....library.linalg import namespace as linalg
 from ....library.numpy import namespace as lnp
 from ....library.numpy.scan import cummax, cummin

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ShapeError
-from ..trace.array_functions import arrays
-from ..trace.promotion import result_type
-from ..trace.pytree import flatten
+from ...api import arrays
+from ...api.dtypes import result_type
+from ...api.errors import ShapeError
+from ...api.trees import flatten
 
 
 def ravel_pytree(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.sizes.polynomial import Size
-from ...errors import BoundsError, ShapeError, TracingError
-from ...runtime.scalars import is_a
-from .tracer import Tracer
-from .tracing import build, here, lift_as
+from ...api import Tracer, build
+from ...api.dtypes import element_type
+from ...api.dtypes import tensor_type as tensor_type
+from ...api.errors import BoundsError, ShapeError, TracingError
+from ...api.sizes import Size
+from ...api.tracing import current, here, is_a
 
 
 def static_int(value: Any, what: str) -> int:
@@ -66,29 +67,6 @@ def reshape_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     return trace.wrap(trace.builder.reshape(value, shape), x.weak)
 
 
-def broadcast_tracer(x: Tracer, shape: tuple[int, ...]) -> Tracer:
-    """`x` repeated along new leading dims and dims of size 1, which must fit."""
-    if x.shape == shape:
-        return x
-    offset = len(shape) - len(x.shape)
-    if offset < 0 or any(a not in (1, b) for a, b in zip(x.shape, shape[offset:], strict=True)):
-        raise ShapeError(f"cannot broadcast shape {list(x.shape)} to {list(shape)}")
-    trace, value = here(x)
-    return trace.wrap(trace.builder.broadcast(value, range(offset, len(shape)), shape), x.weak)
-
-
-def filled(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tracer:
-    """A traced array of one value."""
-    if any(n < 0 for n in shape):
-        raise ShapeError(f"sizes must not be negative, got {list(shape)}")
-    return broadcast_tracer(lift_as(value, dtype), shape)
-
-
-def full_like_tracer(x: Tracer, value: complex) -> Tracer:
-    """A tensor of one value with the type of `x`."""
-    return broadcast_tracer(lift_as(value, x.dtype), x.shape)
-
-
 def transpose_tracer(x: Tracer, perm: Sequence[int]) -> Tracer:
     if list(perm) == list(range(x.ndim)):
         return x
@@ -113,3 +91,10 @@ def reverse_tracer(x: Tracer, dims: Sequence[int]) -> Tracer:
 
 def concat_tracers(xs: Sequence[Tracer], dim: int) -> Tracer:
     return xs[0] if len(xs) == 1 else build("concat", *xs, dim=dim)
+
+
+def iota(shape: tuple[Any, ...], dim: int, dtype: np.dtype[Any]) -> Tracer:
+    """The index along a dim of each element."""
+    trace = current()
+    assert trace is not None
+    return trace.wrap(trace.builder.iota(dim=dim, result=tensor_type(element_type(dtype), shape)))

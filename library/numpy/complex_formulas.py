@@ -8,9 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .axes_and_shapes import full_like_tracer
-from .tracer import Tracer
-from .tracing import build
+from ...api import Tracer, build, full_like_tracer
 
 Real = Callable[[Tracer], Tracer]
 """The inverse hyperbolic sine of real tracers."""
@@ -229,14 +227,3 @@ def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
     first = build("cmp", a, c, predicate=predicate[:1] + "t")
     second = build("and", build("cmp", a, c, predicate="eq"), build("cmp", b, d, predicate=predicate))
     return build("or", first, second)
-
-
-FORMULAS = {
-    "abs": magnitude,
-    "sign": sign,
-    "expm1": expm1,
-    "log1p": log1p,
-    "tan": tan,
-    "atan": arctan,
-}
-"""The complex versions of the ufuncs of these ops."""

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...errors import LaminaError
-from ..trace.locations import located
-from ..trace.program import is_staging
-from ..trace.tracing import operand
-from .jit import jit
+from ...api import located, operand
+from ...api.errors import LaminaError
+from ...api.functions import jit
+from ...api.tracing import is_staging
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.graph import OPS
-from ...dialects.sizes.polynomial import Size
-from ...dialects.types import element_type
-from ...errors import DTypeError, ShapeError
-from ..run.eager import operation
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift_as, lift_operands, operand, operation, token
+from ...api.dtypes import computed, element_type, is_complex_dtype, is_inexact_dtype, ufunc_dtypes, weak_result
+from ...api.errors import DTypeError, ShapeError
+from ...api.ops import OPS
+from ...api.sizes import Size
+from ...api.tracing import here
 from . import complex_formulas
-from .axes_and_shapes import broadcast_tracer, full_like_tracer
-from .complex_formulas import FORMULAS
-from .promotion import computed, is_complex_dtype, is_float_dtype, ufunc_dtypes, weak_result
-from .tracer import Tracer
-from .tracing import build, here, lift, lift_as, lift_operands, operand, token
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -66,8 +62,12 @@ def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtyp
     return tracers, result, weak_result(tokens)
 
 
-def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -> Tracer:
-    """A ufunc that is one graph op."""
+Formula = Callable[[Tracer], Tracer]
+"""A function of complex tracers, composed of ops."""
+
+
+def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, of_complex: Formula | None = None, **props: Any) -> Tracer:
+    """A ufunc that is one graph op; of complex numbers a formula, if there is one."""
     name = op or ufunc.__name__
     if name == "cmp":
         x, y = args = _compared(*args)
@@ -75,11 +75,11 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, **props: Any) -
             return same
     tracers, result, weak = prepare(ufunc, args)
     if is_complex_dtype(tracers[0].dtype):
-        if (formula := FORMULAS.get(name)) is not None:
-            return formula(tracers[0])
+        if of_complex is not None:
+            return of_complex(tracers[0])
         if name == "cmp" and props["predicate"] not in ("eq", "ne"):
             return complex_formulas.compare(props["predicate"], *tracers)
-    if OPS[name].facts.keeps_integers and not is_float_dtype(tracers[0].dtype):
+    if OPS[name].facts.keeps_integers and not is_inexact_dtype(tracers[0].dtype):
         return tracers[0]
     if name == "cmp" and tracers[0].dtype != tracers[1].dtype:
         return _compare_mixed(tracers[0], tracers[1], props["predicate"])
@@ -132,9 +132,9 @@ def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
     return build("cmp", x, y, predicate=predicate)
 
 
-def unary(ufunc: np.ufunc, op: str | None = None) -> Callable[[Any], Any]:
+def unary(ufunc: np.ufunc, op: str | None = None, of_complex: Formula | None = None) -> Callable[[Any], Any]:
     def function(x: Any, /) -> Any:
-        return ufunc_op(ufunc, x, op=op)
+        return ufunc_op(ufunc, x, op=op, of_complex=of_complex)
 
     return named(function, ufunc)
 

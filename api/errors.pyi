@@ -1,0 +1,15 @@
+# from the table names.toml by `make names`: do not edit
+"""Errors of the programs of users that libraries raise (`errors.py` has all, with examples)."""
+
+from typing import Any
+
+from ..errors import BoundsError as BoundsError
+from ..errors import DTypeError as DTypeError
+from ..errors import LaminaError as LaminaError
+from ..errors import ShapeError as ShapeError
+from ..errors import SizeError as SizeError
+from ..errors import TracingError as TracingError
+
+__all__ = [
+    "BoundsError", "DTypeError", "LaminaError", "ShapeError", "SizeError", "TracingError",
+]
