@@ -78,29 +78,36 @@ class Case:
         """Whether a module still has the function or kernel of this case."""
         return kernel_named(module, self.name) is not None if self.is_kernel else self.name in functions_of(module)
 
-    def run(self, module: ModuleOp, inputs: Sequence[np.ndarray], limit: int | None, make: Make = Interpreter) -> Any:
-        """Its results in a module, then the values passed to effects.
+    def run(
+        self,
+        module: ModuleOp,
+        inputs: Sequence[np.ndarray],
+        limit: int | None,
+        make: Make = Interpreter,
+        kept: dict[Any, Interpreter] | None = None,
+    ) -> Any:
+        """Its results in a module, then the values passed to effects; `kept` are interpreters of the module as it is.
 
         Raises:
             InterpreterError: it cannot be run.
         """
-        made: list[Interpreter] = []
-
-        def remembered(*args: Any) -> Interpreter:
-            made.append(make(*args))
-            return made[-1]
-
+        kept = {} if kept is None else kept
         try:
             if self.is_kernel:
-                return run_kernel(module, self.name, inputs, lambda m: remembered(m, limit, None))
-            return run_function(module, self.name, inputs, limit, remembered)
+
+                def remembered(module: ModuleOp) -> Interpreter:
+                    kept[self.name] = made = make(module, limit, None)
+                    return made
+
+                return run_kernel(module, self.name, inputs, remembered)
+            return run_function(module, self.name, inputs, limit, make, kept)
         except (InterpreterError, RecursionError):
             raise
         except LaminaError as error:
             raise InterpreterError(str(error)) from error
         finally:
-            if made and limit is not None:
-                self.iterations = int(limit - made[-1].iterations_left)
+            if kept and limit is not None:
+                self.iterations = int(limit - next(reversed(kept.values())).iterations_left)
 
     def perturbed(self, inputs: Sequence[np.ndarray], limit: int) -> Callable[[int, np.random.Generator], Any]:
         """Runs of the origin with perturbed roundings."""
@@ -123,7 +130,12 @@ def kernel_named(module: ModuleOp, name: str) -> KernelOp | None:
 
 
 def run_function(
-    module: ModuleOp, name: str, inputs: Sequence[np.ndarray], limit: int | None, make: Make = Interpreter
+    module: ModuleOp,
+    name: str,
+    inputs: Sequence[np.ndarray],
+    limit: int | None,
+    make: Make = Interpreter,
+    kept: dict[Any, Interpreter] | None = None,
 ) -> tuple[np.ndarray, ...]:
     """Results of a function, then the values passed to its effects; a failing assertion does not end the run."""
     happened: list[np.ndarray] = []
@@ -134,7 +146,7 @@ def run_function(
         happened.append(np.frombuffer(f"{site.kind} {site.text}".encode(), np.uint8))
         happened.extend(np.array(operand) for operand in operands)
 
-    return (*interpret(module, name, inputs, limit, note, make), *happened)
+    return (*interpret(module, name, inputs, limit, note, make, kept), *happened)
 
 
 def run_kernel(

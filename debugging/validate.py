@@ -52,9 +52,10 @@ class ValidationError(LaminaError):
 
 @dataclass
 class Report:
-    """The checks made: runs compared, and functions left out with the reason."""
+    """The checks made: runs compared, passes that changed nothing, and functions left out with the reason."""
 
     runs: int = 0
+    unchanged: int = 0
     skipped: list[str] = field(default_factory=list)
 
 
@@ -108,6 +109,8 @@ class _Validation:
         self.module, self.ctx, self.note = module, ctx, note
         self.report = Report()
         self.simplify = True
+        self.kept: dict[str, dict[Any, Interpreter]] = {}
+        """The interpreters of the module as it is, of plain runs and of each other way."""
         self.origin: ModuleOp | None = None
         """The first module that runs without differences."""
         self.cases = cases_of(module, seeds, self.skip)
@@ -120,13 +123,18 @@ class _Validation:
     def run(self, passes: Sequence[Any], after: Any, native: Any) -> Report:
         """Apply the passes, each compared."""
         self._establish_all("")
-        for step in passes:
+        for number, step in enumerate(passes):
             before = self.module.clone()
+            self.kept.clear()
             start = time.perf_counter()
             step.apply(self.ctx, self.module)
             seconds = time.perf_counter() - start
             if after is not None:
                 after(step.name, self.module, seconds)
+            # the first one is compared in any case: it tells whether the input depends on uninitialized memory
+            if number and before.is_structurally_equivalent(self.module):
+                self.report.unchanged += 1
+                continue
             self._compare_all(step.name, getattr(step, "numerics", None) or "reassociating", before)
         if native is not None:
             self._compare_native(native)
@@ -237,7 +245,7 @@ class _Validation:
             self._establish_all(f" after '{name}'")
 
     def _compare(self, case: Case, name: str, numerics: str, before: ModuleOp) -> None:
-        got = self._outcome(case, name, Interpreter)
+        got = self._outcome(case, name)
         if got is None:
             return
         near = self._near(case, case.inputs, numerics)
@@ -249,9 +257,9 @@ class _Validation:
         if case.kind == KINDS[0] and any(op.name in _MEMORY for op in self.module.walk()):
             self._compare_memory(case, name, got)
 
-    def _outcome(self, case: Case, name: str, make: Make) -> Any:
+    def _outcome(self, case: Case, name: str, make: Make = Interpreter, way: str = "") -> Any:
         try:
-            got = case.run(self.module, case.inputs, MAX_ITERATIONS, make)
+            got = case.run(self.module, case.inputs, MAX_ITERATIONS, make, self.kept.setdefault(way, {}))
         except TooLongError as error:
             self._drop(case, f"from '{name}' on not run: {error} ({MAX_ITERATIONS})")
             return None
@@ -270,7 +278,7 @@ class _Validation:
                 setattr(made, attribute, value)
                 return made
 
-            again = self._outcome(case, name, make)
+            again = self._outcome(case, name, make, attribute)
             if again is None:
                 return
             exact = Near("exact", lambda: None)
@@ -291,7 +299,7 @@ class _Validation:
             got, other = found
         else:
             other = None
-            got = self._outcome(case, name, Interpreter)
+            got = self._outcome(case, name)
             if got is None:
                 return
         self.report.runs += 1

@@ -6,14 +6,16 @@ interpreter, which report them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.gather import GatherOp, ScatterOp
+from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import shape_of
@@ -61,6 +63,30 @@ def _subscripts(op: LoadOp | StoreOp) -> Callable[[Values], list[int]] | None:
         plain = [terms[0][0] for terms, _ in dims]
         return lambda values: [int(values[value]) for value in plain]
     return lambda values: [sum([c * int(values[value]) for value, c in terms], constant) for terms, constant in dims]
+
+
+class Loop:
+    """What a run of a loop needs of its op, found once."""
+
+    def __init__(self, op: ForOp):
+        self.block, self.kind, self.step = op.body.block, op.kind.data, op.step.value.data
+        self.index, self.carried = self.block.args[0], tuple(self.block.args[1:])
+        self.inits, self.results = tuple(op.inits), tuple(op.results)
+        self.monoid = None if op.monoid is None else op.monoid.data
+        self.lower = _bound(op.lower.data, tuple(op.lower_operands), max)
+        self.upper = _bound(op.upper.data, tuple(op.upper_operands), min)
+
+
+def _bound(map: AffineMap, operands: Sequence[SSAValue], choose: Callable[..., int]) -> Callable[[Values], int]:
+    """The bound of a loop from the values that it is an expression of."""
+    if not operands:
+        known = choose(map.eval([], []))
+        return lambda values: known
+    form = linear_form(map.results[0], len(operands)) if len(map.results) == 1 else None
+    if form is not None:
+        terms, constant = [(value, c) for value, c in zip(operands, form[0], strict=True) if c], form[1]
+        return lambda values: sum([c * int(values[value]) for value, c in terms], constant)
+    return lambda values: choose(map.eval([int(values[value]) for value in operands], []))
 
 
 def access(op: LoadOp | StoreOp, slow: Handler) -> Step:

@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 
 from ...dialects import program
 from ...dialects.graph.autodiff import TransformOp
@@ -59,6 +58,7 @@ def interpret(
     limit: int | None = None,
     perform: Perform | None = None,
     make: Callable[[ModuleOp, int | None, Perform | None], Interpreter] | None = None,
+    kept: dict[Any, Interpreter] | None = None,
 ) -> tuple[np.ndarray, ...]:
     """Run one function of a module and return its results.
 
@@ -69,6 +69,7 @@ def interpret(
         limit: how many loop iterations it may take; an iteration costs some microseconds an op.
         perform: lets effects happen; by default as `effects.perform` with no Python functions.
         make: another interpreter, from the fields before.
+        kept: of earlier runs of this module, which has not changed since; what each prepared, this run need not.
 
     Raises:
         TooLongError: more iterations than `limit`.
@@ -84,9 +85,16 @@ def interpret(
     >>> interpret(parse_module(make_context(), text), "main", [np.ones(2, np.float32)])
     (array([-1., -1.], dtype=float32),)
     """
-    module = _for_sizes_of(module, entry, args)
+    key = (entry, *map(np.shape, args))
+    if kept is not None and key in kept:
+        interpreter = kept.pop(key)
+        interpreter.begin(limit, perform)
+    else:
+        interpreter = (make or Interpreter)(_for_sizes_of(module, entry, args), limit, perform)
+    if kept is not None:
+        kept[key] = interpreter  # the last one of the dict is that of the last run
     with np.errstate(all="ignore"):
-        return tuple(np.asarray(x) for x in (make or Interpreter)(module, limit, perform).call(entry, list(args)))
+        return tuple(np.asarray(x) for x in interpreter.call(entry, list(args)))
 
 
 def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp:
@@ -109,21 +117,18 @@ class Interpreter:
     """Runs the functions and kernels of one module."""
 
     def __init__(self, module: ModuleOp, limit: int | None = None, perform: Perform | None = None):
-        self.perform = perform or partial(effects.perform, functions={})
+        self.begin(limit, perform)
         self.fill: int | None = None
         """The byte that fills uninitialized memory; None for NaN, and a recognizable pattern."""
         self.backwards = True
         """Whether parallel loops run backwards."""
         self.over_donated = False
         """Whether results that may be written over donated arguments are."""
-        self.iterations_left = float("inf") if limit is None else limit
-        self.depth = 0
         self.symbols: dict[str, Operation] = {}
         self.blocks: dict[Block, tuple[list[Step], tuple[SSAValue, ...]]] = {}
         self.forms: dict[Operation, list[Any]] = {}
+        self.loops: dict[Operation, accesses.Loop] = {}
         self.extents: dict[Block, Extents | None] = {}
-        self.sizes: Sizes = _unknown_size
-        """Of the function that runs."""
         for op in module.body.block.ops:
             name = op.properties.get("sym_name")
             if isinstance(name, StringAttr):
@@ -169,6 +174,14 @@ class Interpreter:
             "memref.get_global": self._global,
             "program.get_global": self._global,
         }
+
+    def begin(self, limit: int | None, perform: Perform | None) -> None:
+        """Forget the state of a run, which may have failed."""
+        self.perform = perform or partial(effects.perform, functions={})
+        self.iterations_left = float("inf") if limit is None else limit
+        self.depth = 0
+        self.sizes: Sizes = _unknown_size
+        """Of the function that runs."""
 
     # -- hooks for observers of a run
 
@@ -500,29 +513,32 @@ class Interpreter:
         inner: Values = {argument: values[o] for argument, o in zip(block.args, op.operands, strict=True)}
         self._run(block, inner)
 
-    def _bound(self, map: AffineMap, operands: Sequence[SSAValue], values: Values) -> tuple[int, ...]:
-        return map.eval([int(values[o]) for o in operands], [])
-
     def _for(self, op: ForOp, values: Values) -> None:
-        lower = max(self._bound(op.lower.data, op.lower_operands, values))
-        upper = min(self._bound(op.upper.data, op.upper_operands, values))
-        block, kind = op.body.block, op.kind.data
-        index, carried_args = block.args[0], block.args[1:]
-        carried = tuple(values[i] for i in op.inits)
-        self.iterations_left -= max(0, upper - lower) // op.step.value.data
+        if op not in self.loops:
+            self.loops[op] = accesses.Loop(op)
+        loop = self.loops[op]
+        lower, upper, block = loop.lower(values), loop.upper(values), loop.block
+        carried = tuple([values[i] for i in loop.inits])
+        self.iterations_left -= max(0, upper - lower) // loop.step
         if self.iterations_left < 0:
             raise TooLongError("more loop iterations than allowed", op)
-        iterations = accesses.indices(kind, lower, upper, op.step.value.data, self.backwards)
-        if op.monoid is not None:
-            combine = self.combiner(op.monoid.data)
+        iterations = accesses.indices(loop.kind, lower, upper, loop.step, self.backwards)
+        index, carried_args = loop.index, loop.carried
+        steps, returned = self.blocks.get(block) or self._prepared(block)
+        if loop.monoid is not None:
+            combine = self.combiner(loop.monoid)
             for values[index] in iterations:
-                carried = combine(carried, self._run(block, values))
+                for step in steps:
+                    step(values)
+                carried = combine(carried, tuple([values[o] for o in returned]))
         else:
             for values[index] in iterations:
                 for argument, value in zip(carried_args, carried, strict=True):
                     values[argument] = value
-                carried = self._run(block, values)
-        for result, value in zip(op.results, carried, strict=True):
+                for step in steps:
+                    step(values)
+                carried = [values[o] for o in returned]
+        for result, value in zip(loop.results, carried, strict=True):
             values[result] = value
 
     def _if(self, op: IfOp, values: Values) -> None:
