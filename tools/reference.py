@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
 _WIDTH = 50
+_SILENT = "(it says nothing of itself)"
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,13 @@ def _with_default(option: Option) -> str:
     return f"{option.about} (default: {option.default})".strip() if option.default else option.about
 
 
+def _own_doc(cls: type) -> str:
+    """The docstring of a class, never that of a base."""
+    return inspect.cleandoc(vars(cls).get("__doc__") or "").strip()
+
+
 def _summary(cls: type) -> str:
-    own = vars(cls).get("__doc__")  # not that of a base
-    return inspect.cleandoc(own).partition("\n")[0] if own else ""
+    return _own_doc(cls).partition("\n")[0]
 
 
 def options_of(cls: type[ModulePass]) -> list[Option]:
@@ -149,7 +154,7 @@ def pass_page(name: str) -> str:
 
     cls = passes.find_pass(name)
     module = inspect.getdoc(inspect.getmodule(cls)) if name in passes.infos() else None
-    text = module or inspect.getdoc(cls) or "(it says nothing of itself)"
+    text = module or _own_doc(cls) or _SILENT
     lines = [f"{name} ({cls.__name__})", "", text.strip(), "", "Options:"]
     options = options_of(cls)
     lines += [_row(f"  {o.name}: {o.type}", _with_default(o)) for o in options] or ["  none"]
@@ -175,8 +180,7 @@ def op_page(name: str, ctx: Context) -> str:
     cls = ctx.get_optional_op(name)
     if cls is None:
         raise UsageError(f"there is no op '{name}'" + _hint(name, _op_names(name, ctx)))
-    text = inspect.getdoc(cls) or "(it says nothing of itself)"
-    lines = [cls.name, "", text.strip()]
+    lines = [cls.name, "", _own_doc(cls) or _SILENT]
     if syntax := syntax_of(cls):
         lines += ["", "Syntax:", textwrap.indent(syntax, "  ")]
     for title, rows in _parts(cls):
@@ -227,7 +231,7 @@ def _constraint(constraint: Any) -> str:
     if kind == "EqAttrConstraint":
         return str(constraint.attr)
     if kind == "AnyOf":
-        return " or ".join(filter(None, map(_constraint, constraint.attr_constrs)))
+        return " or ".join(_alternatives(constraint.attr_constrs))
     if kind == "AllOf":
         return " and ".join(filter(None, map(_constraint, constraint.attr_constrs)))
     if kind == "VarConstraint":
@@ -238,6 +242,18 @@ def _constraint(constraint: Any) -> str:
         inside = ", ".join(filter(None, map(_constraint, constraint.param_constrs)))
         return constraint.base_attr.name + (f" of {inside}" if inside else "")
     return kind
+
+
+def _alternatives(constraints: Sequence[Any]) -> Sequence[str]:
+    """Constraints of which one holds; all types of floats are one word."""
+    from xdsl.dialects.builtin import AnyFloatConstr
+
+    found = list(filter(None, map(_constraint, constraints)))
+    floats: Any = AnyFloatConstr
+    names = [_constraint(one) for one in floats.attr_constrs]
+    if len(found) >= len(names) and set(names) <= set(found):
+        return ["float", *(word for word in found if word not in names)]
+    return found
 
 
 def dialect_page(name: str, ctx: Context) -> str:

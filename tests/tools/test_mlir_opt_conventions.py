@@ -166,6 +166,7 @@ ROWS: dict[str, Row] = {
     ),
     "no such pass option": Row("sums", ["-canonicalize=top-don=2"], ["top-don"], ok=False),
     "help": Row("sums", ["--help"], ["--allow-unregistered-dialect", "--mlir-timing", "--pass-pipeline"]),
+    "help, mlir-opt's other names": Row("sums", ["--help-list"], ["--allow-unregistered-dialect", "--pass-pipeline"]),
     "list of passes": Row("sums", ["--list-passes"], ["Passes:", r"\n  --cse +-"]),
     "dialects": Row("sums", ["--show-dialects"], [r"Available Dialects: .*arith,.*func"]),
     # printing
@@ -237,6 +238,7 @@ ROWS: dict[str, Row] = {
             r"return .* // id: %\w+\n",
         ],
     ),
+    "assumed to be verified": Row("sums", ["--mlir-print-assume-verified"], CSE_F),
     "skip regions": Row("sums", ["--mlir-print-skip-regions"], [r"module \{\.\.\.\}"], ["func"]),
     "generic": Row(
         "sums", ["--mlir-print-op-generic"], [r'"builtin\.module"\(\) \(\{', r'"func\.func"\(\) <\{', r'"arith\.addf"\(%']
@@ -308,6 +310,18 @@ ROWS: dict[str, Row] = {
     "passes counted": Row("sums", ["-cse", "--mlir-debug-counter=pass-execution-skip=1"], [r"(?s)addf.*addf"]),
     # checking
     "invalid": Row("wrong", [], [r"IN:2:3: error: 'func\.return' op \w"], ok=False),
+    "op of an error": Row(
+        "wrong",
+        ["--mlir-print-op-on-diagnostic"],
+        [r"IN:2:3: error: 'func\.return' op \w", r'IN:2:3: note: see current operation: "func\.return"\(\) : \(\) -> \(\)'],
+        ok=False,
+    ),
+    "op of an error, not printed": Row(
+        "wrong", ["-mlir-print-op-on-diagnostic=false"], [r"IN:2:3: error"], ["current op"], ok=False
+    ),
+    "trace of an error": Row(
+        "wrong", ["--mlir-print-stacktrace-on-diagnostic"], [r"IN:2:3: note: diagnostic emitted with trace:\n"], ok=False
+    ),
     "not verified between passes": Row("sums", ["-cse", "--verify-each=false"], CSE_F),
     "not verified between passes, 0": Row("sums", ["-cse", "-verify-each=0"], CSE_F),
     "round trip": Row("sums", ["--verify-roundtrip"], [MODULE]),
@@ -343,6 +357,10 @@ ROWS: dict[str, Row] = {
     # reproducers
     "reproducer": Row("reproducer", ["--run-reproducer"], ["constant", "addf", "addf"], [r"(?s)constant.*constant"]),
     "reproducer, not run": Row("reproducer", [], [r"(?s)constant.*constant"]),
+    "no folder to write to": Row(
+        "sums", ["-o", "/nonexistent/x.mlir"], [r"/nonexistent/x\.mlir.*: No such file or directory"], ok=False
+    ),
+    "two inputs": Row("sums", ["second.mlir"], ["arguments"], ok=False),
     "missing input": Row("missing", [], [r"IN"], ok=False),
 }
 

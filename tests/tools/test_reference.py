@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from lamina import passes
+from lamina.dialects.context import make_context
 from lamina.tools import reference
 
 
@@ -23,3 +24,12 @@ def test_the_list_is_kept_and_made_again_where_there_is_no_cache(monkeypatch: py
     assert reference.pass_lines() == first and len(made) == 1
     monkeypatch.setenv("LAMINA_CACHE", "0")
     assert reference.pass_lines() == first and len(made) == 2
+
+
+def test_a_page_has_no_docstring_of_a_base_class() -> None:
+    assert "rewrite pass over an IR module" not in reference.pass_page("cse")
+    assert "base class" not in reference.op_page("arith.addf", make_context())
+
+
+def test_all_types_of_floats_are_one_word() -> None:
+    assert "lhs: float or vector of float or tensor of float" in reference.op_page("arith.addf", make_context())

@@ -147,7 +147,7 @@ class Driver:
                     raise _at_start(module, f"source must contain a single top-level operation, found: {count}")
                 if self.verify and not self.options.unverified_input:
                     for error in errors_in(module):
-                        found.append(from_exception(error))
+                        found.append(self.diagnosed(error))
                         if len(found) == MAX_ERRORS:
                             break
             return None if found else self.transform(module)
@@ -156,8 +156,15 @@ class Driver:
         except Exception as error:
             if os.environ.get("LAMINA_DEBUG"):
                 raise
-            found += map(from_exception, self.all_of(error, text))
+            found += map(self.diagnosed, self.all_of(error, text))
             return None
+
+    def diagnosed(self, error: Exception) -> Diagnostic:
+        """The diagnostic of an error, with the notes that options ask for."""
+        found = from_exception(error)
+        for group in self.groups:
+            found = group.diagnose(error, found, self)
+        return found
 
     def all_of(self, error: Exception, text: str) -> Sequence[Exception]:
         """An error with those of its kind: the text may have more that does not parse."""

@@ -17,6 +17,7 @@ class General(Group):
     title = "what there is"
 
     def add(self, add: Callable[..., Any]) -> None:
+        add("--help-list", "--help-hidden", action="help", help="the same as --help")
         add("--version", action="store_true", help="print the version")
         add("--list-passes", action="store_true", help="print all passes with their options and statistics")
         add("--help-pass", metavar="PASS", help="print what a pass does, its options and statistics")

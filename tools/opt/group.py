@@ -66,6 +66,10 @@ class Group:
         """What to print of a module after the passes, instead of the module; None: this group has nothing."""
         return None
 
+    def diagnose(self, error: Exception, found: Diagnostic, driver: Driver) -> Diagnostic:
+        """The diagnostic of an error, given what there is of it."""
+        return found
+
     def judge(self, text: str, found: list[Diagnostic], driver: Driver) -> list[Diagnostic]:
         """The diagnostics to report of an input, given those there are."""
         return found

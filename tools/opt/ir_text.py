@@ -48,10 +48,10 @@ class IrText:
             printer.print_metadata(self.ctx.loaded_dialects)
         return text + stream.getvalue() + "\n"
 
-    def generic(self, module: ModuleOp) -> str:
-        """A module in generic syntax with locations, for any options."""
+    def generic(self, op: Operation, locations: bool = True) -> str:
+        """An op in generic syntax, for any options."""
         stream = StringIO()
-        Printer(stream, print_generic_format=True, print_debuginfo=True).print_op(module)
+        Printer(stream, print_generic_format=True, print_debuginfo=locations).print_op(op)
         return stream.getvalue()
 
     def _printed(self, op: Operation) -> tuple[str, OptPrinter]:

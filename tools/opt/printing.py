@@ -132,6 +132,7 @@ def _add_text_options(add: Callable[..., Any]) -> None:
     add("--mlir-print-op-generic", "--print-op-generic", action="store_true", help="print in generic syntax")
     add("--mlir-print-debuginfo", "--print-debuginfo", action="store_true", help="print locations")
     add("--mlir-pretty-debuginfo", action="store_true", help="print locations for people, as file:line:column")
+    add("--mlir-print-assume-verified", action="store_true", help="accepted for mlir-opt's sake: printing never verifies")
     add("--mlir-print-local-scope", action="store_true", help="print locations where they are used, without names")
     add("--mlir-print-value-users", action="store_true", help="say behind each op who uses its results")
     add("--mlir-print-skip-regions", action="store_true", help="print {...} for regions")
