@@ -169,7 +169,8 @@ HOMES: dict[str, dict[str, str]] = {
         "library.special.parts:of_op": "erfc",
     },
     "random": {
-        "library.random.bits": "PRNGKey, bits, clone, fold_in, key, key_data, key_impl, randint, split, uniform, wrap_key_data",
+        "compat.jax.random": "clone, key_impl, wrap_key_data",
+        "library.random.bits": "PRNGKey, bits, fold_in, key, key_data, randint, split, uniform",
         "library.random.distributions": "bernoulli, categorical, cauchy, choice, exponential, geometric, gumbel, laplace, logistic, lognormal, maxwell, normal, pareto, permutation, rademacher, rayleigh, triangular, truncated_normal, weibull_min",
         "library.random.samplers": "ball, beta, binomial, chisquare, dirichlet, double_sided_maxwell, f, gamma, generalized_normal, loggamma, multinomial, multivariate_normal, orthogonal, poisson, t, wald",
     },

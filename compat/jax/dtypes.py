@@ -12,9 +12,9 @@ from ...library.numpy.dtypes import result_type as result_type
 from ...library.numpy.info import finfo as finfo
 from ...library.numpy.info import iinfo as iinfo
 from ...library.numpy.info import issubdtype as issubdtype
+from ...library.random.keys import extended as extended
+from ...library.random.keys import prng_key as prng_key
 from ...names import public
-from .keys import extended as extended
-from .keys import prng_key as prng_key
 
 __all__ = list(public("dtypes"))
 

@@ -7,10 +7,10 @@ from typing import Any
 from ...api import broadcast_tracer, creation, full_like_tracer, lift, lift_as
 from ...api.dtypes import inexact
 from ...api.errors import ShapeError
-from ...compat.jax.keys import takes_keys
 from ..numpy.axes_and_shapes import normalize_axes
 from ..numpy.elementwise import select
 from ..random.distributions import bernoulli
+from ..random.keys import takes_keys
 
 
 @takes_keys

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...api import Tracer, as_array
 from ...api.dtypes import ELEMENT_TYPES, ElementKind
-from ...compat.jax.keys import KeyDType
+from ..random.keys import KeyDType
 from .create import asarray, on_device
 
 __array_api_version__ = "2025.12"

@@ -30,11 +30,11 @@ from ...api import (
 from ...api.dtypes import INT32, INT64, canonical, is_integer_dtype
 from ...api.errors import DTypeError, ShapeError
 from ...api.sizes import is_at_least
-from ...compat.jax.keys import KeyArray, takes_keys
 from ..numpy.axes_and_shapes import iota, nonnegative, reshape_tracer, slice_axis, static_shape
 from ..numpy.elementwise import bitcast, broadcast_shapes, compare, select
 from ..numpy.join import stack
 from ..numpy.logic import clip
+from .keys import KeyArray, takes_keys
 
 IMPL = "threefry2x32"
 UINT32, UINT64 = canonical(np.uint32), canonical(np.uint64)
@@ -96,7 +96,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     >>> lm.random.PRNGKey(7)
     array([0, 7], dtype=uint32)
     """
-    _check_impl(impl)
+    check_impl(impl)
     if isinstance(seed, int) and not isinstance(seed, bool):
         number = int(np.int64(seed))
         return as_array(np.array([number >> 32 & 0xFFFFFFFF, number & 0xFFFFFFFF], np.uint32))
@@ -121,7 +121,8 @@ def key(seed: Any, *, impl: Any = None) -> KeyArray:
     return KeyArray(PRNGKey(seed, impl=impl))
 
 
-def _check_impl(impl: Any) -> None:
+def check_impl(impl: Any) -> None:
+    """Refuse another way in which numbers follow from keys."""
     if impl not in (None, "threefry2x32", "fry", IMPL):
         raise ValueError(f"keys are those of 'threefry2x32', got impl={impl!r}: jax's others depend on its device")
 
@@ -141,37 +142,9 @@ def key_data(keys: Any) -> Any:
     return keys.data if isinstance(keys, KeyArray) else operand(keys)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None) -> KeyArray:
-    """Keys of words, the inverse of `key_data`.
-
-    Raises:
-        DTypeError: the words are not uint32[..., 2].
-
-    >>> import lamina as lm, numpy as np
-    >>> lm.random.wrap_key_data(np.zeros((3, 2), np.uint32)).shape
-    (3,)
-    """
-    _check_impl(impl)
-    x = operand(key_bits_array)
-    dtype, shape = getattr(x, "dtype", type(x).__name__), getattr(x, "shape", ())
-    if dtype != np.uint32 or not shape or shape[-1] != 2:
-        raise DTypeError(f"the words of keys are uint32[..., 2], got {dtype} of shape {list(shape)}")
-    return KeyArray(x)
-
-
-def clone(key: Any) -> Any:
-    """A key with the same numbers: jax distinguishes clones only where it checks that no key is used twice."""
-    return key
-
-
 def _of_key(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function from a key to others, of the kind that it is given."""
     return takes_keys(array_function(function), gives_keys=True)
-
-
-def key_impl(keys: Any) -> str:
-    """How numbers follow from keys, by jax's name."""
-    return IMPL
 
 
 @_of_key

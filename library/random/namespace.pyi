@@ -3,17 +3,17 @@
 
 from typing import Any
 
+from ...compat.jax.random import clone as clone
+from ...compat.jax.random import key_impl as key_impl
+from ...compat.jax.random import wrap_key_data as wrap_key_data
 from .bits import PRNGKey as PRNGKey
 from .bits import bits as bits
-from .bits import clone as clone
 from .bits import fold_in as fold_in
 from .bits import key as key
 from .bits import key_data as key_data
-from .bits import key_impl as key_impl
 from .bits import randint as randint
 from .bits import split as split
 from .bits import uniform as uniform
-from .bits import wrap_key_data as wrap_key_data
 from .distributions import bernoulli as bernoulli
 from .distributions import categorical as categorical
 from .distributions import choice as choice

@@ -16,7 +16,6 @@ from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift
 from ...api.dtypes import canonical, is_integer_dtype
 from ...api.errors import DTypeError, ShapeError
 from ...api.functions import scan, vmap, while_loop, with_slopes
-from ...compat.jax.keys import takes_keys
 from ..nn.namespace import softmax
 from ..numpy.axes_and_shapes import reshape_tracer, static_int, static_shape
 from ..numpy.contract import matvec
@@ -34,6 +33,7 @@ from ..special.incomplete import gamma_sample_slope
 from ..special.namespace import gammaln
 from .bits import float_dtype, sample_shape, split, uniform_floats
 from .distributions import exponential, maxwell, normal, rademacher
+from .keys import takes_keys
 
 
 def _looped(*known: str) -> Callable[..., Any]:

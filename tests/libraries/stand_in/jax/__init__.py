@@ -16,12 +16,12 @@ import types
 import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
-from lamina.compat.jax.keys import KeyArray
 from lamina.frontend.functions.custom import CustomVJPPrimal, may_change
 from lamina.frontend.trace import tracer
 from lamina.frontend.trace.program import is_staging
 from lamina.frontend.trace.tracer import Tracer
 from lamina.frontend.trace.tracing import current
+from lamina.library.random.keys import KeyArray
 
 __version__ = "0.10.0"
 __version_info__ = (0, 10, 0)

@@ -11,7 +11,7 @@ import lamina as lm
 import lamina.numpy as lnp
 import numpy as np
 import pytest
-from lamina.compat.jax.keys import MOVES, KeyArray
+from lamina.library.random.keys import MOVES, KeyArray
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from oracles import by_jax
