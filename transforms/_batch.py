@@ -20,6 +20,7 @@ from ..dialects.graph.conditional import CallOp, CaseOp, ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import AssertOp, CallbackOp, EffectOp, has_effects
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.operations import clone
 from ..dialects.types import element_of, shape_of, tensor
 from ..errors import CompileError
@@ -27,6 +28,7 @@ from ._conditionals import batch_chosen, batch_while
 from ._custom_rules import batch_custom
 from ._for_loops import batch_for
 from ._functions import called_function, error_at, replace_op, require_static
+from ._kernels import batch_kernel
 
 
 class Batcher:
@@ -96,7 +98,9 @@ class Batcher:
             return
         if not isinstance(op, GraphOp):
             raise error_at(op, CompileError, "has no batching rule")
-        if op.batching == "elementwise":
+        if isinstance(op, KernelCallOp):
+            results = batch_kernel(op, operands, flags, self)
+        elif op.batching == "elementwise":
             full = [o if flag else self.spread(o) for o, flag in zip(operands, flags, strict=True)]
             types = [tensor(element_of(r), (self.size, *shape_of(r))) for r in op.results]
             new = type(op).create(operands=full, result_types=types, properties=dict(op.properties))

@@ -23,12 +23,14 @@ from ..dialects.graph.create import ConstOp
 from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.fusion import YieldOp
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_chosen, linearize_while
 from ._custom_tangents import linearize_custom
 from ._for_loops import linearize_for
 from ._functions import called_function, clone_body, error_at, hoist_invariant, replace_op, require_static
+from ._kernels import linearize_kernel
 
 Tangent = SSAValue | None
 """The tangent of a value; None is zero."""
@@ -95,6 +97,9 @@ class Linearizer:
                 "give the function around it one by lm.custom_jvp or lm.custom_vjp, or take its arguments by lm.stop_gradient"
             )
             raise error_at(op, DifferentiationError, f"{rule}; {remedy}")
+        if isinstance(op, KernelCallOp):
+            linearize_kernel(op, self)
+            return
         if not isinstance(op, GraphOp):
             raise error_at(op, DifferentiationError, "has no derivative")
         if isinstance(op, CompositeOp) and op.derivative is None:

@@ -20,11 +20,13 @@ from ..dialects.graph.conditional import ChosenOp
 from ..dialects.graph.control import INDEX, ControlOp, ForOp
 from ..dialects.graph.custom import TransposeOfOp
 from ..dialects.graph.fusion import YieldOp
+from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.types import computed_in, element_of
 from ..errors import DifferentiationError
 from ._custom_rules import transpose_custom
 from ._for_loops import new_function, slice_type, types_of
 from ._functions import called_function, called_functions, clone_body, error_at, hoist_invariant, replace_op
+from ._kernels import transpose_kernel
 from .graph_decompose import decompose
 
 Made = dict[tuple[object, ...], list[FuncOp]]
@@ -63,6 +65,12 @@ def accumulated(op: TransposedOp, made: Made) -> list[SSAValue]:
                     accumulate(operand, cotangent)
             continue
         positions = [k for k, operand in enumerate(inner.operands) if operand in dependent]
+        if isinstance(inner, KernelCallOp):
+            b.location = inner.location
+            flags = [operand in dependent for operand in inner.operands]
+            for operand, cotangent in transpose_kernel(inner, flags, cotangents, b):
+                accumulate(operand, cotangent)
+            continue
         rule = _rule(inner, positions)
         b.location = inner.location
         cotangent = cotangents.pop(inner.results[0])

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ..dialects.graph.autodiff import TransposedOp
+from ._kernels import drop_as_written
 from ._transpose import Made, expand_transposed
 
 
@@ -23,3 +24,4 @@ class GraphTransposePass(ModulePass):
         for inner in list(op.walk()):
             if isinstance(inner, TransposedOp):
                 expand_transposed(inner, made)
+        drop_as_written(op)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, SymbolRefAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...errors import CompileError, DTypeError, ShapeError
 from ..assembly import parse_type_list, parse_types, print_type_list, print_types
-from ..facts import OwnDerivative
 from ..symbols import find_symbol
 from ..types import DYNAMIC, tensor_of
 from .base import GraphOp, NotDifferentiable, Props, Types, graph_op, ints
@@ -41,24 +40,12 @@ class Argument:
     result: SSAValue | None
 
 
-def _by_hand(op: Operation) -> str:
-    name = op.properties["kernel"]
-    assert isinstance(name, SymbolRefAttr)
-    return (
-        f"kernel @{name.string_value()} is written by hand and comes without one; take its result as a constant by giving it "
-        "lm.stop_gradient of its arguments, or write this part with lamina.numpy"
-    )
+def _by_loops(op: Operation) -> str:
+    return "it has those of its loops, which graph-linearize writes"
 
 
-def _not_batched(b: GraphBuilder, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
-    name = op.properties["kernel"]
-    assert isinstance(name, SymbolRefAttr)
-    error = CompileError(
-        f"'graph.kernel' op has no batching rule: kernel @{name.string_value()} is written by hand, for arrays of its own "
-        "ranks; give it a dim for the batch, or call it outside of vmap"
-    )
-    error.location = op.location
-    raise error
+def _by_another(b: GraphBuilder, op: Operation, operands: Sequence[SSAValue], flags: Sequence[bool]) -> Sequence[SSAValue]:
+    raise AssertionError("graph-vmap makes a kernel with a loop for the batch")
 
 
 @graph_op
@@ -74,25 +61,28 @@ class KernelCallOp(GraphOp):
     %z = graph.kernel @saxpy(%a, %x, inout %y) : (tensor<f32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
     ```
 
+    `@scale as_written @plain` names the kernel before it was scheduled, of which derivatives and batches are made.
+
     (C1) The name is that of a kernel of the module, every index argument of which is a size or stride of an array.
     (C2) There is one argument for each parameter.
     (C3) Exactly the arrays that the kernel writes are `out` or `inout`.
     (C4) An array that the kernel reads is not `out`.
     (C5) Element types and ranks are those of the parameters, and sizes agree.
     (C6) The result of an `inout` has the type of its operand.
+    (C7) The kernel as it was written has the same parameters.
     """
 
     name = "graph.kernel"
-    traits = traits_def(OwnDerivative())
     kernel = prop_def(FlatSymbolRefAttrConstr)
+    as_written = opt_prop_def(FlatSymbolRefAttrConstr)
     roles = prop_def(DenseArrayBase.constr(i64))
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    derivative = NotDifferentiable(_by_hand)
-    batching = _not_batched
+    derivative = NotDifferentiable(_by_loops)
+    batching = _by_another
 
     @staticmethod
-    def call(kernel: KernelOp, arguments: Sequence[SSAValue | TensorType]) -> KernelCallOp:
+    def call(kernel: KernelOp, arguments: Sequence[SSAValue | TensorType], as_written: KernelOp | None = None) -> KernelCallOp:
         """The op that runs a kernel: a value for each parameter, or the type of an array that is only written."""
         from ..loop.parameters import parameters_of
 
@@ -100,11 +90,14 @@ class KernelCallOp(GraphOp):
         for parameter, given in zip(parameters_of(kernel), arguments, strict=True):
             roles.append(_OUT if isinstance(given, TensorType) else _INOUT if parameter.writes else _IN)
         types = [g if isinstance(g, TensorType) else g.type for g, r in zip(arguments, roles, strict=True) if r != _IN]
-        return KernelCallOp.create(
-            operands=[given for given in arguments if isinstance(given, SSAValue)],
-            result_types=types,
-            properties={"kernel": SymbolRefAttr(kernel.sym_name), "roles": DenseArrayBase.from_list(i64, roles)},
-        )
+        properties: dict[str, Attribute] = {
+            "kernel": SymbolRefAttr(kernel.sym_name),
+            "roles": DenseArrayBase.from_list(i64, roles),
+        }
+        if as_written is not None:
+            properties["as_written"] = SymbolRefAttr(as_written.sym_name)
+        operands = [given for given in arguments if isinstance(given, SSAValue)]
+        return KernelCallOp.create(operands=operands, result_types=types, properties=properties)
 
     def lookup(self) -> KernelOp:
         """The kernel.
@@ -112,11 +105,18 @@ class KernelCallOp(GraphOp):
         Raises:
             CompileError: the module has none of that name.
         """
+        return self._named(self.kernel)
+
+    def lookup_as_written(self) -> KernelOp:
+        """The kernel before it was scheduled, or the kernel."""
+        return self._named(self.kernel if self.as_written is None else self.as_written)
+
+    def _named(self, name: SymbolRefAttr) -> KernelOp:
         from ..loop.loops import KernelOp
 
-        found = find_symbol(self, self.kernel)
+        found = find_symbol(self, name)
         if not isinstance(found, KernelOp):
-            raise CompileError(f"names no kernel of the module: {self.kernel}")
+            raise CompileError(f"names no kernel of the module: {name}")
         return found
 
     def arguments(self, kernel: KernelOp) -> list[Argument]:
@@ -194,14 +194,29 @@ class KernelCallOp(GraphOp):
             self.sizes(kernel, [operand.type for operand in self.operands])  # C1, C5
         except (CompileError, ShapeError, DTypeError) as error:
             raise VerifyException(f"'graph.kernel' op {error}") from None
+        if self.as_written is not None:
+            self._verify_as_written(kernel)
         for argument in arguments:
             operand, result = argument.operand, argument.result
             if operand is not None and result is not None and not _same(operand.type, result.type):  # C6
                 raise VerifyException(f"'graph.kernel' op result of an inout must be {operand.type}, got {result.type}")
 
+    def _verify_as_written(self, kernel: KernelOp) -> None:
+        try:
+            other = self.lookup_as_written()
+        except CompileError as error:
+            raise VerifyException(f"'graph.kernel' op {error}") from None
+        types = [[a.type for a in k.body.block.args] for k in (kernel, other)]
+        if types[0] != types[1]:  # C7
+            rule = f"@{other.sym_name.data} must have the parameters of @{kernel.sym_name.data}"
+            raise VerifyException(f"'graph.kernel' op {rule}, which it is as written")
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.kernel.root_reference.data)
+        if self.as_written is not None:
+            printer.print_string(" as_written ")
+            printer.print_symbol_name(self.as_written.root_reference.data)
         printer.print_string("(")
         operands = iter(self.operands)
         for k, role in enumerate(ints(self.roles)):
@@ -218,6 +233,7 @@ class KernelCallOp(GraphOp):
     @classmethod
     def parse(cls, parser: Parser) -> KernelCallOp:
         kernel = parser.parse_symbol_name()
+        written = parser.parse_symbol_name() if parser.parse_optional_keyword("as_written") else None
         position = parser.pos
         names: list[Any] = []
 
@@ -234,10 +250,16 @@ class KernelCallOp(GraphOp):
         types = parse_type_list(parser)
         parser.parse_punctuation("->")
         results = parse_types(parser)
+        properties: dict[str, Attribute] = {
+            "kernel": SymbolRefAttr(kernel),
+            "roles": DenseArrayBase.from_list(i64, roles),
+        }
+        if written is not None:
+            properties["as_written"] = SymbolRefAttr(written)
         return cls.create(
             operands=parser.resolve_operands(names, types, position),
             result_types=results,
-            properties={"kernel": SymbolRefAttr(kernel), "roles": DenseArrayBase.from_list(i64, roles)},
+            properties=properties,
             attributes=attributes,
         )
 

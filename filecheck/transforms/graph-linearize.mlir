@@ -111,3 +111,29 @@ func.func @no_derivative(%x: tensor<4xf32>) -> tensor<4xf32> {
   %s = graph.sin %x : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// -----
+
+/// The tangents of a kernel are results of another kernel.
+// CHECK-LABEL: loop.kernel @square_tangent_0(%x: memref<?xf32>, %y: memref<?xf32>, %dx: memref<?xf32>, %dy: memref<?xf32>, %N: index)
+//       CHECK:     %[[A:.+]] = loop.load %x[%i]
+//  CHECK-NEXT:     %[[D:.+]] = loop.load %dx[%i]
+//       CHECK:     loop.store %{{.+}}, %y[%i]
+//  CHECK-NEXT:     loop.store %{{.+}}, %dy[%i]
+// CHECK-LABEL: func.func @kernel
+//  CHECK-NEXT:   %{{.+}}, %{{.+}} = graph.kernel @square_tangent_0(%x, out, %t, out)
+loop.kernel @square(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    loop.store %b, %y[%i] : memref<?xf32>
+  }
+}
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.kernel @square(%x, out) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @kernel(%x: tensor<4xf32>, %t: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y, %ty = graph.jvp @f(%x) tangents(%t) wrt [0] : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return %y, %ty : tensor<4xf32>, tensor<4xf32>
+}

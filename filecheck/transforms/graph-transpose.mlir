@@ -85,3 +85,28 @@ func.func @no_dependence(%ct: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>) {
   } : (tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>)
   return %g, %h : tensor<4xf32>, tensor<2xf32>
 }
+
+// -----
+
+/// A call that is linear in an array becomes one of the kernel of cotangents.
+// CHECK-LABEL: loop.kernel @scaled_adjoint_0(%w: memref<?xf32>, %cy: memref<?xf32>, %gx: memref<?xf32>, %N: index)
+//       CHECK:     loop.load %cy[%i]
+//       CHECK:     loop.store %{{.+}}, %gx[%i]
+// CHECK-LABEL: func.func @kernel
+//       CHECK:   graph.kernel @scaled_adjoint_0(%w, %ct,
+loop.kernel @scaled(%x: memref<?xf32>, %w: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %w[%N], %y[%N]) {
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    %b = loop.load %w[%i] : memref<?xf32>
+    %c = arith.mulf %a, %b : f32
+    loop.store %c, %y[%i] : memref<?xf32>
+  }
+}
+func.func @kernel(%ct: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %g = graph.transposed (%ct) {
+  ^bb0(%t: tensor<4xf32>):
+    %y = graph.kernel @scaled(%t, %w, out) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.yield %y : tensor<4xf32>
+  } : (tensor<4xf32>) -> (tensor<4xf32>)
+  return %g : tensor<4xf32>
+}

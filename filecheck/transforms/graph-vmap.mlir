@@ -123,3 +123,28 @@ func.func @collective_of_another_axis(%x: tensor<5x4xf32>, %i: tensor<i64>) -> t
   %y = graph.vmap @f(%x, %i) axes [0, -1] : (tensor<5x4xf32>, tensor<i64>) -> (tensor<5x8x4xf32>)
   return %y : tensor<5x8x4xf32>
 }
+
+// -----
+
+/// A batch of calls of a kernel is a call of one with a parallel loop.
+// CHECK-LABEL: loop.kernel @square_batch_0_1(%x: memref<?x?xf32>, %y: memref<?x?xf32>, %N: index, %batch: index)
+//  CHECK-NEXT:   loop.for parallel %[[B:.+]] = 0 to %batch {
+//  CHECK-NEXT:     loop.for seq %i = 0 to %N {
+//  CHECK-NEXT:       %a = loop.load %x[%[[B]], %i]
+// CHECK-LABEL: func.func @kernel
+//  CHECK-NEXT:   %y = graph.kernel @square_batch_0_1(%x, out)
+loop.kernel @square(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  loop.for seq %i = 0 to %N {
+    %a = loop.load %x[%i] : memref<?xf32>
+    %b = arith.mulf %a, %a : f32
+    loop.store %b, %y[%i] : memref<?xf32>
+  }
+}
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = graph.kernel @square(%x, out) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @kernel(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %y = graph.vmap @f(%x) axes [0] : (tensor<3x4xf32>) -> (tensor<3x4xf32>)
+  return %y : tensor<3x4xf32>
+}

@@ -162,7 +162,11 @@ class _Given:
             else:
                 operands.append(trace.constant(np.asarray(self._number(parameter, value))))
         assert trace.program is not None
-        op = KernelCallOp.call(trace.program.kernel((kernel, self.called.steps), self.op), operands)
+        program, plain = trace.program, None
+        if self.called.steps and trace.is_inner:  # derivatives and batches are made of the loops as they are written
+            written = kernels.find_kernel(kernel.__kernel__.module)
+            plain = program.kernel((kernel, None), written, f"{self.name}_as_written")
+        op = KernelCallOp.call(program.kernel((kernel, self.called.steps), self.op), operands, plain)
         trace.builder.insert(op)
         return _result([trace.wrap(value) for value in op.results])
 

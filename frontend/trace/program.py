@@ -168,13 +168,13 @@ class Program:
         self._snapshots[id(held)] = (held, held)
         return held
 
-    def kernel(self, key: Hashable, kernel: KernelOp) -> KernelOp:
+    def kernel(self, key: Hashable, kernel: KernelOp, name: str | None = None) -> KernelOp:
         """The copy of a hand-written kernel in the module, made when it is first requested under this key."""
         found = self.kernels.get(key)
         if found is None:
             from ...dialects.loop.parameters import clone_kernel
 
-            found = self.kernels[key] = clone_kernel(kernel, self.unique(kernel.sym_name.data))
+            found = self.kernels[key] = clone_kernel(kernel, self.unique(kernel.sym_name.data if name is None else name))
             self.module.body.block.add_op(found)
         return found
 

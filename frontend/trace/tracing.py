@@ -76,6 +76,7 @@ class Trace:
         depth: how many functions of lamina.numpy are being recorded, each called by the one before.
         known: for each argument an array, a tracer of an enclosing trace, or the reason why there is no value.
         values: the values that were requested, and those that led to them (`concrete_values.py`).
+        is_inner: whether it is a part of another trace.
         derivatives: how many transformations around it differentiate its ops.
         transposed: 1 in a rule of forward mode whose ops on tangents are transposed by reverse mode.
         in_rule: whether it is in a rule of reverse mode (`custom_vjp`).
@@ -109,6 +110,7 @@ class Trace:
         self.location = location
         outer = current()
         self.derivatives = derivatives + (outer.derivatives if outer is not None else 0)
+        self.is_inner = outer is not None
         self.transposed: int = outer.transposed if outer is not None else 0
         self.in_rule: bool = outer is not None and outer.in_rule
         self.reads: list[Read] | None = outer.reads if outer is not None else None

@@ -39,7 +39,8 @@ MAY_IMPORT = {
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
     "dialects": {"debug_counters", "extensions", "errors"},
     "codegen": {"extensions", "errors", "runtime"},  # an executable is machine code with its signature
-    "transforms": {"debug_counters", "dialects", "errors"},
+    # the derivative of a call of a kernel is one of a kernel that is derived from its loops
+    "transforms": {"debug_counters", "dialects", "errors", "lowering.derivatives"},
     # what a composite stands for is fused again where its own loops cannot be built
     "lowering": {
         "dialects",

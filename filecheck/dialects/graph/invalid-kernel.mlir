@@ -116,3 +116,18 @@ func.func @kernel_c5_strides(%x: tensor<6xf32>, %y: tensor<4xf32>, %z: tensor<4x
   %r = graph.kernel @add(%x, inout %y, %z) : (tensor<6xf32>, tensor<4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+loop.kernel @fill(%a: f32, %y: memref<?xf32>, %N: index) shapes(%y[%N]) {
+  loop.for parallel %i = 0 to %N {
+    loop.store %a, %y[%i] : memref<?xf32>
+  }
+}
+loop.kernel @other(%y: memref<4xf32>) {
+}
+func.func @kernel_c7_parameters(%a: tensor<f32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'graph.kernel' op @other must have the parameters of @fill, which it is as written}}
+  %r = graph.kernel @fill as_written @other(%a, out) : (tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

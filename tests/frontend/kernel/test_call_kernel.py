@@ -16,7 +16,7 @@ from lamina.dialects.graph.kernel import KernelCallOp
 from lamina.dialects.loop.loops import KernelOp
 from lamina.dialects.loop.memory import LaunchOp
 from lamina.dialects.parsing import parse_module
-from lamina.errors import CompileError, DifferentiationError, DTypeError, KernelError, ShapeError, TracingError
+from lamina.errors import CompileError, DTypeError, KernelError, ShapeError, TracingError
 from lamina.runtime.interpreter import interpret
 
 lnp = lm.numpy
@@ -609,22 +609,6 @@ def test_errors_are_at_the_line():
     with pytest.raises(ShapeError) as caught:
         lm.jit(f)(X)
     assert "test_call_kernel.py" in str(caught.value) and "return lm.call_kernel(saxpy, 1, x, out=Y)" in str(caught.value)
-
-
-def test_derivatives():
-    def f(x):
-        return lm.call_kernel(running, x, out=Spec(x.shape)).sum()
-
-    message = "'graph.kernel' op has no derivative: kernel @running is written by hand .* lm.stop_gradient"
-    with pytest.raises(DifferentiationError, match=message):
-        lm.grad(f)(X)
-    with pytest.raises(DifferentiationError, match=message):
-        lm.jit(lambda x: lm.jvp(f, (x,), (x,)))(X)
-
-
-def test_batches():
-    with pytest.raises(CompileError, match="op has no batching rule: kernel @running is written by hand"):
-        lm.vmap(lambda x: lm.call_kernel(running, x, out=Spec(3)))(ramp(2, 3))
 
 
 def test_kernels_called_on_traced_arrays():

@@ -1,0 +1,1 @@
+"""Derivatives and batches of kernels: loop nests made from loop nests."""
