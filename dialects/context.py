@@ -11,12 +11,17 @@ from xdsl.ir import Dialect
 
 from .. import extensions
 from . import vocabulary
+from .foreign.attribute_text import ForeignContext
 
 OURS = {
     "graph": ("graph", "Graph"),
     "loop": ("loop", "Loop"),
     "program": ("program", "Program"),
     "scalar": ("scalar_ops", "Scalar"),
+    "stablehlo": ("stablehlo", "StableHlo"),
+    "chlo": ("stablehlo", "Chlo"),
+    "check": ("stablehlo", "Check"),
+    "sdy": ("stablehlo", "Sdy"),
 }
 """Our dialects: the folder or file under `dialects/` and the `Dialect` object that it holds."""
 
@@ -31,7 +36,7 @@ def make_context(*, allow_unregistered: bool = False) -> Context:
     Args:
         allow_unregistered: accept ops, attributes and types of unknown dialects in generic syntax.
     """
-    ctx = Context(allow_unregistered=allow_unregistered)
+    ctx = ForeignContext(allow_unregistered=allow_unregistered)
     for name, factory in get_all_dialects().items():
         if name not in (*OURS, "arith", "math", "vector"):
             ctx.register_dialect(name, factory)
