@@ -183,3 +183,8 @@ def _leading_position(text: str) -> tuple[FilePosition | None, str]:
     if not found:
         return None, text
     return FilePosition(found[1], int(found[2]), int(found[3])), text[found.end() :]
+
+
+def message_of(error: BaseException, sources: Mapping[str, str] | None = None) -> str:
+    """The rendered diagnostic of an exception; see `render`."""
+    return render(from_exception(error), sources)

@@ -38,6 +38,7 @@ MODULES: dict[str, str] = {
     "api.errors": "api.errors",
     "api.dtypes": "api.dtypes",
     "api.sizes": "api.sizes",
+    "api.programs": "api.programs",
     "api.trees": "api.trees",
     "api.functions": "api.functions",
     "api.tracing": "api.tracing",
@@ -82,6 +83,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.trace.program": "TensorSpec",
         "frontend.trace.pytree": "register_dataclass, register_pytree_node",
         "frontend.trace.scopes": "named_scope",
+        "interop.stablehlo.from_text": "from_stablehlo",
         "library": "fft",
         "library.linalg": "namespace as linalg",
         "library.nn": "namespace as nn",
@@ -271,7 +273,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.testing": "check_op, check_rule",
     },
     "api": {
-        "api": "dtypes, errors, functions, ops, sizes, tracing, trees",
+        "api": "dtypes, errors, functions, ops, programs, sizes, tracing, trees",
         "frontend.run.eager": "api as array_function, creation, edit, operation",
         "frontend.run.ufunc_keywords": "changing",
         "frontend.trace.array_functions": "arrays",
@@ -284,7 +286,7 @@ HOMES: dict[str, dict[str, str]] = {
         "runtime.array": "as_array",
     },
     "api.errors": {
-        "errors": "BoundsError, DTypeError, LaminaError, ShapeError, SizeError, TracingError",
+        "errors": "BoundsError, CompileError, DTypeError, LaminaError, ShapeError, SizeError, TracingError, about, is_interruption",
     },
     "api.dtypes": {
         "dialects.element_types": "TABLE as ELEMENT_TYPES, Kind as ElementKind",
@@ -296,6 +298,14 @@ HOMES: dict[str, dict[str, str]] = {
     "api.sizes": {
         "dialects.graph.convolution": "dilated as dilated_size, windows",
         "dialects.sizes.polynomial": "Size, ceil_quotient, greatest, is_at_least, least, positive, require_at_least",
+    },
+    "api.programs": {
+        "diagnostics": "message_of",
+        "dialects.context": "make_context",
+        "dialects.dominance": "verify_module",
+        "dialects.graph.builder": "dense_array",
+        "dialects.parsing": "parse_module",
+        "frontend.trace.program": "Aval, Program, trace_function",
     },
     "api.trees": {
         "frontend.trace.pytree": "ClassT, LEAF, TreeDef, children_of, flatten, is_node_type, leaves, map, node_of, register_dataclass, register_model, register_pytree_node, structure, unflatten, upto",

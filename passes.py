@@ -36,7 +36,7 @@ from .pass_text import Element
 if TYPE_CHECKING:
     from .dialects.loop.loops import KernelOp
 
-FOLDERS = ("transforms", "transforms/target", "lowering", "lowering/schedule")
+FOLDERS = ("transforms", "transforms/target", "lowering", "lowering/schedule", "interop/stablehlo")
 """Where passes live. In `lowering/schedule/` the pass of `tile.py` is `loop-tile`: a primitive's name is its verb."""
 
 

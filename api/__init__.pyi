@@ -2,7 +2,7 @@
 """The interface of the compiler for libraries of functions, ours (`library/`, `compat/`, `train/`) and others'.
 
 Here are the functions that trace ops; what else a library needs is in modules by subject: `dtypes`, `errors`, `functions`,
-`ops`, `sizes`, `tracing`, `trees`. Libraries import these and each other, nothing else of the package; a test in `tests/meta`
+`ops`, `programs`, `sizes`, `tracing`, `trees`. Libraries import these and each other, nothing else of the package; a test in `tests/meta`
 enforces it. The functions that register ops, rules, kernels, passes and targets are in `lamina.extend`. docs/extending.md
 describes each name, the table `names.toml` lists them."""
 
@@ -40,12 +40,13 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import functions as functions
 from . import ops as ops
+from . import programs as programs
 from . import sizes as sizes
 from . import tracing as tracing
 from . import trees as trees
 __all__ = [
     "TensorSpec", "Tracer", "array_function", "arrays", "as_array", "broadcast_tracer", "build", "changing", "concrete_array",
     "config", "creation", "dtypes", "edit", "errors", "filled", "full_like_tracer", "functions", "is_array_like", "is_traced",
-    "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located", "operand", "operation", "ops",
+    "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located", "operand", "operation", "ops", "programs",
     "sequence_of_operands", "several", "sizes", "token", "tracing", "trees",
 ]

@@ -59,6 +59,10 @@ def test_tutorials_run(page: Path, tmp_path: Path) -> None:
     assert run_page(page, tmp_path)
 
 
+def test_examples_of_interop_run(tmp_path: Path) -> None:
+    assert run_page(ROOT / "docs" / "interop.md", tmp_path)
+
+
 def test_examples_of_extending_run(tmp_path: Path) -> None:
     """In a process of their own, where what they register stays."""
     path = ROOT / "docs" / "extending.md"

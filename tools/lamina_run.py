@@ -112,6 +112,8 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
     kernel = find_kernel(module, options.entry)
     if kernel is not None:
         return of_kernel(KernelRun(kernel, values), options)
+    if module_has_foreign_ops(module):
+        convert_foreign(module, ctx, options.entry, values)
     inputs = fitted(module, ctx, options.entry, values)
     if options.interpret:
         return interpreted(module, options.entry), inputs
@@ -163,6 +165,29 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
     if is_open:
         specialize(module, ctx, entry, inputs)
     return inputs
+
+
+FOREIGN = ("stablehlo.", "chlo.")
+"""The dialects of other compilers that a pass translates."""
+
+
+def module_has_foreign_ops(module: ModuleOp) -> bool:
+    """Whether a module has StableHLO."""
+    return any(op.name.startswith(FOREIGN) for op in module.walk())
+
+
+def convert_foreign(module: ModuleOp, ctx: Context, entry: str, values: Sequence[Any]) -> None:
+    """Translate StableHLO to graph ops, for the shapes of the arguments where its types leave them open."""
+    from ..dialects.types import DYNAMIC
+    from ..passes import run_passes
+
+    shapes: tuple[str, ...] = ()
+    for function in module.body.block.ops:
+        if function.name == "func.func" and function.properties["sym_name"].data == entry:  # pyright: ignore
+            types = list(function.function_type.inputs)  # pyright: ignore
+            if len(types) == len(values) and any(DYNAMIC in type.get_shape() for type in types if type.name == "tensor"):
+                shapes = tuple("x".join(map(str, np.shape(value))) or "_" for value in values)
+    run_passes(module, ctx, [("convert-stablehlo-to-graph", {"shapes": shapes, "entry": entry})])
 
 
 def refuse_scalars(module: ModuleOp, entry: str) -> None:

@@ -27,6 +27,7 @@ _LIBRARIES = tuple(
 _ROOMS = (
     "api",
     "train",
+    "interop",
     "compat",
     "library",
     "frontend",

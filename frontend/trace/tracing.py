@@ -56,10 +56,10 @@ Narrowing = Callable[[Tracer, np.dtype[Any]], None]
 
 
 class _LocatedBuilder(GraphBuilder):
-    """A graph builder that gives each op the user's source location."""
+    """A graph builder that gives each op the user's source location, or, of a text that is imported, that in the text."""
 
     def insert(self, op: Operation) -> Any:
-        op.location = user_location() or UnknownLoc()
+        op.location = self.location or user_location() or UnknownLoc()
         self.point.block.add_op(op)
         return op.results[0] if len(op.results) == 1 else tuple(op.results)
 

@@ -16,6 +16,7 @@ OUTSIDE = {"tests", "filecheck", "benchmarks", "examples", "docs", "build", "dis
 ROOMS = (
     "api",
     "train",
+    "interop",
     "debugging",
     "compat",
     "library",
@@ -97,10 +98,11 @@ MAY_IMPORT = {
         "diagnostics",
     },
     # the waist: libraries import the face and each other
-    "api": {"names", "frontend", "dialects", "runtime", "errors"},
+    "api": {"names", "frontend", "diagnostics", "dialects", "runtime", "errors"},
     "library": {"api", "names"},
     "compat": {"api", "library", "names"},
     "train": {"api", "compat", "library"},
+    "interop": {"api", "compat", "library"},
     "tools": {
         "library",
         "names",

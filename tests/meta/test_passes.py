@@ -15,6 +15,7 @@ FOLDER = {
     "transforms.target": "transforms/target",
     "lowering": "lowering",
     "lowering.schedule": "schedule",
+    "interop.stablehlo": "interop/stablehlo",
 }
 
 

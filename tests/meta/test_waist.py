@@ -12,7 +12,7 @@ from lamina import name_table
 from lamina.names import public
 
 ROOT = Path(__file__).parent.parent.parent
-ABOVE = ("api", "frontend", "library", "compat", "train")
+ABOVE = ("api", "frontend", "library", "compat", "interop", "train")
 """What stands on the pipeline. A person who runs `lamina-opt` loads none of it."""
 
 RUN = f"""

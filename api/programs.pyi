@@ -1,0 +1,17 @@
+# from the table names.toml by `make names`: do not edit
+"""Programs as text and as IR, for readers and writers of other systems' programs."""
+
+from typing import Any
+
+from ..diagnostics import message_of as message_of
+from ..dialects.context import make_context as make_context
+from ..dialects.dominance import verify_module as verify_module
+from ..dialects.graph.builder import dense_array as dense_array
+from ..dialects.parsing import parse_module as parse_module
+from ..frontend.trace.program import Aval as Aval
+from ..frontend.trace.program import Program as Program
+from ..frontend.trace.program import trace_function as trace_function
+
+__all__ = [
+    "Aval", "Program", "dense_array", "make_context", "message_of", "parse_module", "trace_function", "verify_module",
+]

@@ -1,0 +1,141 @@
+"""`lm.from_stablehlo` against jax, in a child process, and texts that are wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lamina as lm
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+NAMES = [
+    line.strip().split('"')[1] for line in (HERE / "jax_programs.py").read_text().splitlines() if line.startswith('        "')
+]
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The texts, arguments and results of jax."""
+    pytest.importorskip("jax")
+    path = tmp_path_factory.mktemp("jax") / "programs.npz"
+    subprocess.run([sys.executable, str(HERE / "jax_programs.py"), str(path)], check=True, capture_output=True, timeout=300)
+    with np.load(path) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _numbered(oracle: Any, kind: str) -> list[np.ndarray]:
+    found = []
+    while f"{kind}:{len(found)}" in oracle:
+        found.append(oracle[f"{kind}:{len(found)}"])
+    return found
+
+
+def _bound(dtype: str) -> float:
+    return {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "complex64": 2e-5}.get(dtype, 1e-10)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_equals_jax(name: str, oracle: Any) -> None:
+    custom, generic = json.loads(str(oracle["texts"]))[name]
+    arguments, wanted = _numbered(oracle, f"{name}:argument"), _numbered(oracle, f"{name}:result")
+    for text in (custom, generic):
+        got = lm.from_stablehlo(text)(*arguments)
+        got = got if isinstance(got, tuple) else (got,)
+        assert len(got) == len(wanted)
+        for k, (a, b) in enumerate(zip(got, wanted, strict=True)):
+            dtype = str(oracle[f"{name}:dtype:{k}"])
+            assert str(a.dtype) == dtype
+            wide = np.result_type(b.dtype, np.float64) if b.dtype.kind in "fc" else b.dtype
+            np.testing.assert_allclose(np.asarray(a).astype(wide), b.astype(wide), _bound(dtype), _bound(dtype))
+
+
+MLP = """
+func.func @main(%x: tensor<3x4xf32>, %w: tensor<4x2xf32>) -> tensor<3x2xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  %1 = stablehlo.tanh %0 : tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}
+"""
+
+
+def test_is_a_function_like_any_other() -> None:
+    x, w = (np.random.default_rng(0).normal(size=s).astype(np.float32) for s in ((3, 4), (4, 2)))
+    f = lm.from_stablehlo(MLP)
+    np.testing.assert_allclose(f(x, w), np.tanh(x @ w), 1e-5, 1e-5)
+    slope = lm.grad(lambda w: f(x, w).sum())(w)
+    np.testing.assert_allclose(slope, x.T @ (1 - np.tanh(x @ w) ** 2), 1e-4, 1e-4)
+    np.testing.assert_allclose(lm.vmap(f, (0, None))(np.stack([x, 2 * x]), w)[1], np.tanh(2 * x @ w), 1e-5, 1e-5)
+    assert "graph.tanh" in f.lower(x, w).as_text()
+    assert f.lower(x, w).compile()(x, w).shape == (3, 2)
+
+
+def test_reads_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mlp.stablehlo.mlir"
+    path.write_text(MLP)
+    assert lm.from_stablehlo(path)(np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)).shape == (3, 2)
+    with pytest.raises(FileNotFoundError):
+        lm.from_stablehlo(tmp_path / "missing.mlir")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("stablehlo.tanh", "stablehlo.tangens", "stablehlo.tangens is not registered"),
+        ("[1] x [0]", "[1] x [1]", r"<stablehlo>:3:8: 'stablehlo.dot_general' op .*contracting sizes differ"),
+        ("tanh %0", "tanh %7", "%7 is used but not defined"),
+        ("tensor<3x2xf32>\n  return", "tensor<3x2xf32\n  return", "<stablehlo>:"),
+        ("[1] x [0]", "[9] x [0]", "<stablehlo>:3:8: 'stablehlo.dot_general' op"),
+        ("@main", "@other", "there is no function @main; there are: @other"),
+    ],
+    ids=["name", "sizes", "value", "syntax", "dim", "entry"],
+)
+def test_errors_have_line_and_reason(before: str, after: str, message: str) -> None:
+    text = MLP.replace(before, after)
+    assert text != MLP
+    with pytest.raises(lm.CompileError, match=message):
+        lm.from_stablehlo(text)(np.ones((3, 4), np.float32), np.ones((4, 2), np.float32))
+
+
+def test_arguments_are_checked() -> None:
+    f = lm.from_stablehlo(MLP)
+    with pytest.raises(ValueError, match=r"argument 1 is float32\[4,3\], its type is tensor<4x2xf32>|argument 1 is"):
+        f(np.ones((3, 4), np.float32), np.ones((4, 3), np.float32))
+    with pytest.raises(TypeError, match="takes 2 arguments, got 1"):
+        f(np.ones((3, 4), np.float32))
+
+
+def mutated(text: str, rng: random.Random) -> str:
+    """A text with a few characters, words or lines changed."""
+    for _ in range(rng.randint(1, 3)):
+        kind, at = rng.randrange(4), rng.randrange(len(text))
+        if kind == 0:
+            text = text[:at] + rng.choice('%<>[](){}x0123456789,=:-#@"!') + text[at + 1 :]
+        elif kind == 1:
+            text = text[:at] + text[at + rng.randint(1, 30) :]
+        else:
+            words = text.split(" ")
+            i, j = rng.randrange(len(words)), rng.randrange(len(words))
+            words[i] = words[j] if kind == 2 else words[i] * 2
+            text = " ".join(words)
+        text = text or " "
+    return text
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_mutated_texts_give_errors(seed: int, oracle: Any) -> None:
+    """Whatever is changed, the text is a program or an error of the user's."""
+    rng, texts = random.Random(seed), json.loads(str(oracle["texts"]))
+    for _ in range(60):
+        name = rng.choice(sorted(texts))
+        text = mutated(rng.choice(texts[name]), rng)
+        try:
+            function = lm.from_stablehlo("\n" + text)
+            function.lower(*_numbered(oracle, f"{name}:argument"))
+        except (lm.LaminaError, TypeError) as error:
+            assert str(error), text
