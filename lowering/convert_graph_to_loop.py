@@ -267,11 +267,12 @@ class _FunctionConverter(HostBuffers):
             rule = "a program cannot stop in the middle: leave check_bounds out, or call it outside of jit"
             raise error_at(op, f"runs @{name}, which checks bounds: {rule}")
         try:
-            sizes = op.sizes(kernel, [operand.type for operand in op.operands])
+            taken = op.arguments(kernel)
+            sizes = op.sizes(kernel, taken, [operand.type for operand in op.operands])
         except LaminaError as error:
             raise error_at(op, str(error)) from None
         given: list[SSAValue] = []
-        for argument in op.arguments(kernel):
+        for argument in taken:
             operand = argument.operand
             if argument.result is not None:
                 given.append(self.written(op, operand, argument.result))

@@ -155,16 +155,17 @@ class KernelCallOp(GraphOp):
                 return operand
         return None
 
-    def sizes(self, kernel: KernelOp, types: Sequence[Any]) -> Sizes:
-        """The sizes that operands of given types and the results bind.
+    def sizes(self, kernel: KernelOp, arguments: Sequence[Argument], types: Sequence[Any]) -> Sizes:
+        """The sizes that arguments of the kernel bind, operands as given types and results.
 
         Raises:
             ShapeError, DTypeError, CompileError: they do not agree.
         """
         from ..loop.parameters import Interface, Sizes
 
-        sizes, of_operand = Sizes(Interface(kernel)), dict(zip(self.operands, types, strict=True))
-        for argument in self.arguments(kernel):
+        sizes = Sizes(Interface(kernel, [argument.parameter for argument in arguments]))
+        of_operand = dict(zip(self.operands, types, strict=True))
+        for argument in arguments:
             if argument.operand is not None:
                 sizes.bind(argument.parameter, of_operand[argument.operand])
             elif isinstance(argument.result, SSAValue):
@@ -173,8 +174,9 @@ class KernelCallOp(GraphOp):
 
     def types_for(self, kernel: KernelOp, types: Sequence[Any]) -> list[Attribute]:
         """The types of the results for operands of given types; raises as `sizes`."""
-        sizes, of_operand = self.sizes(kernel, types), dict(zip(self.operands, types, strict=True))
-        written = [argument for argument in self.arguments(kernel) if argument.result is not None]
+        arguments, of_operand = self.arguments(kernel), dict(zip(self.operands, types, strict=True))
+        sizes = self.sizes(kernel, arguments, types)
+        written = [argument for argument in arguments if argument.result is not None]
         return [sizes.type_of(a.parameter) if a.operand is None else of_operand[a.operand] for a in written]
 
     @classmethod
@@ -191,7 +193,7 @@ class KernelCallOp(GraphOp):
         try:
             kernel = self.lookup()  # C1
             arguments = self.arguments(kernel)  # C2, C3, C4
-            self.sizes(kernel, [operand.type for operand in self.operands])  # C1, C5
+            self.sizes(kernel, arguments, [operand.type for operand in self.operands])  # C1, C5
         except (CompileError, ShapeError, DTypeError) as error:
             raise VerifyException(f"'graph.kernel' op {error}") from None
         if self.as_written is not None:

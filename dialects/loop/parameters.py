@@ -62,8 +62,13 @@ class Parameter:
 
 def parameters_of(kernel: KernelOp) -> list[Parameter]:
     """The parameters of a kernel in order: all arguments but those of type index."""
-    read = {op.buffer for op in kernel.walk() if isinstance(op, LoadOp | GatherOp)}
-    written = {op.buffer for op in kernel.walk() if isinstance(op, StoreOp | ScatterOp)}
+    read: set[SSAValue] = set()
+    written: set[SSAValue] = set()
+    for op in kernel.walk():
+        if isinstance(op, LoadOp | GatherOp):
+            read.add(op.buffer)
+        elif isinstance(op, StoreOp | ScatterOp):
+            written.add(op.buffer)
     return [
         Parameter(argument, argument.name_hint or f"arg{k}", argument in read, argument in written)
         for k, argument in enumerate(kernel.body.block.args)
@@ -76,15 +81,16 @@ class Interface:
 
     Args:
         kernel: the kernel that is called.
+        parameters: those of the kernel, where they are known.
         sizes_are_given: whether the caller passes the sizes beside the arrays, so that no array need have them.
 
     Raises:
         CompileError: a size is no symbol plus a number, or no array gives one of the index arguments.
     """
 
-    def __init__(self, kernel: KernelOp, *, sizes_are_given: bool = False):
+    def __init__(self, kernel: KernelOp, parameters: Sequence[Parameter] | None = None, *, sizes_are_given: bool = False):
         self.kernel = kernel.sym_name.data
-        self.parameters = parameters_of(kernel)
+        self.parameters = parameters_of(kernel) if parameters is None else list(parameters)
         self.names = [symbol.name_hint or f"size{k}" for k, symbol in enumerate(kernel.index_arguments)]
         given = kernel.given_shapes()
         self._dims: dict[SSAValue, tuple[_Dims, _Dims | None]] = {}

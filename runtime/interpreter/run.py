@@ -440,8 +440,9 @@ class Interpreter:
         types: list[Any] = [tensor(element_of(o), x.shape) for o, x in zip(op.operands, arrays, strict=True)]
         given: list[Any] = []
         try:
-            sizes = op.sizes(kernel, types)
-            for argument in op.arguments(kernel):
+            arguments = op.arguments(kernel)
+            sizes = op.sizes(kernel, arguments, types)
+            for argument in arguments:
                 parameter = argument.parameter
                 if argument.operand is None:
                     given.append(buffers.fresh(sizes.type_of(parameter), fill=self.fill))
