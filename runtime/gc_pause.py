@@ -10,6 +10,8 @@ MOST_LEFT = 1 << 19
 """Objects that compilations may leave, garbage or not, before all garbage is collected."""
 
 _left = 0
+_has_frozen = False
+"""Whether objects of this process were found frozen, once and for all: to look counts them."""
 
 
 @contextmanager
@@ -37,11 +39,12 @@ def collecting_later(all_stays: bool = False) -> Iterator[None]:
 
 def _leave_to_full_collection(made: int) -> None:
     """Move young objects into the oldest generation: freezing and unfreezing moves lists, whatever their length."""
-    global _left
+    global _left, _has_frozen
     _left += made
+    _has_frozen = _has_frozen or gc.get_freeze_count() > 0
     if _left > MOST_LEFT:
         _left = 0
         gc.collect()
-    elif not gc.get_freeze_count():
+    elif not _has_frozen:
         gc.freeze()
         gc.unfreeze()
