@@ -11,6 +11,7 @@ import subprocess
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import accumulate
 
 TYPES = (
@@ -270,13 +271,14 @@ def changed(case: Case) -> Iterator[Case]:
             yield replace(case, properties=f"kind = #vector.kind<{kind}>", change=f"kind {kind}")
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """All cases, no text twice."""
     found: dict[str, Case] = {}
     for base in BASE:
         for case in (base, *changed(base)):
             found.setdefault(case.text(), case)
-    return list(found.values())
+    return tuple(found.values())
 
 
 CRASH = "upstream crashes"

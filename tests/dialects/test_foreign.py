@@ -58,7 +58,7 @@ def _ours(text: str) -> str | None:
         return str(error)
 
 
-def _compare(chosen: list[Case], mlir_opt: str) -> list[str]:
+def _compare(chosen: Sequence[Case], mlir_opt: str) -> list[str]:
     texts = [case.text() for case in chosen]
     wrong = []
     for case, text, theirs in zip(chosen, texts, upstream(mlir_opt, texts), strict=True):
