@@ -20,15 +20,23 @@ def numbers(*shape: int, dtype: Any = np.complex128) -> np.ndarray:
 
 def both(function: Callable[[Any], Callable[..., Any]], *args: np.ndarray, ulp: float = 64) -> None:
     """`function(np)` against `function(lnp)`, eager and compiled; the distance in the plane counts."""
-    with np.errstate(all="ignore"):
-        want = np.asarray(function(np)(*args))
-    for got in (function(lnp)(*args), lm.jit(function(lnp))(*args)):
-        assert (np.asarray(got).dtype, np.shape(got)) == (want.dtype, want.shape)
-        if want.dtype.kind == "b":
-            np.testing.assert_array_equal(got, want)
-        else:
-            eps = np.finfo(want.dtype).eps
-            np.testing.assert_array_less(np.abs(got - want), ulp * eps * (np.abs(want) + 1) + eps)
+    on_each(function, [args], ulp)
+
+
+def on_each(function: Callable[[Any], Callable[..., Any]], calls: list[tuple[np.ndarray, ...]], ulp: float = 64) -> None:
+    """`both` for the arguments of several calls, which are compiled as one program."""
+    ours = function(lnp)
+    compiled = lm.jit(lambda calls: [ours(*args) for args in calls])(calls)
+    for args, result in zip(calls, compiled, strict=True):
+        with np.errstate(all="ignore"):
+            want = np.asarray(function(np)(*args))
+        for got in (ours(*args), result):
+            assert (np.asarray(got).dtype, np.shape(got)) == (want.dtype, want.shape)
+            if want.dtype.kind == "b":
+                np.testing.assert_array_equal(got, want)
+            else:
+                eps = np.finfo(want.dtype).eps
+                np.testing.assert_array_less(np.abs(got - want), ulp * eps * (np.abs(want) + 1) + eps)
 
 
 UNARY = (
@@ -66,8 +74,8 @@ def test_limits(name, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNARY)
 def test_functions(name: str, dtype: Any) -> None:
-    for n in (0, 67) if dtype == DTYPES[0] else (1, 67):
-        both(lambda np: getattr(np, name), numbers(n, dtype=dtype))
+    lengths = (0, 67) if dtype == DTYPES[0] else (1, 67)
+    on_each(lambda np: getattr(np, name), [(numbers(n, dtype=dtype),) for n in lengths])
 
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "equal", "not_equal", "less", "greater_equal"])
