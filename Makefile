@@ -13,6 +13,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -c tests/pytest.ini --rootdir=. -n $(JOBS)
 LIT := $(BIN)/python -c "from lit.main import main; main()" -j $(JOBS) -q
+# FileCheck files whose tools `test-all` starts as users do, and those where forks do: `test` forks everywhere
+PROCESSES := filecheck/tools filecheck/pipeline
+FORKED := $(filter-out $(PROCESSES) filecheck/Output filecheck/__pycache__,$(patsubst %/,%,$(wildcard filecheck/*/)))
 # runs each of its arguments, whatever became of those before it, and fails at the end with those that failed
 RUN_ALL := run() { failed=; for part; do echo "$$part"; eval "$$part" || failed="$$failed  $$part\n"; done; \
   [ -z "$$failed" ] || { printf "failed:\n$$failed" >&2; return 1; }; }; run
@@ -85,12 +88,12 @@ test: $(VENV)/.test  ## set up, then run what every change needs: pytest without
 test-thorough: $(VENV)/.test  ## run the sweeps and whole programs that `test` leaves out (tests/pytest.ini)
 	@$(RUN_ALL) '$(PYTEST) -m "thorough and not slow" tests' \
 	  '$(LIT) --param validate=1 filecheck/schedule' \
-	  '$(LIT) --param processes=1 filecheck/tools filecheck/pipeline' $(WITHOUT_PATCHES)
+	  '$(LIT) --param processes=1 $(PROCESSES)' $(WITHOUT_PATCHES)
 
 test-all: $(VENV)/.test  ## every test, as CI runs them: `test` and `test-thorough`, in one session
 	@$(RUN_ALL) '$(PYTEST) tests' \
-	  '$(LIT) --param validate=1 filecheck' \
-	  '$(LIT) --param processes=1 filecheck/tools filecheck/pipeline' $(WITHOUT_PATCHES)
+	  '$(LIT) --param validate=1 $(FORKED)' \
+	  '$(LIT) --param processes=1 $(PROCESSES)' $(WITHOUT_PATCHES)
 
 fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)

@@ -144,10 +144,10 @@ def test_a_wrong_step_of_the_default_schedule_is_named(monkeypatch: pytest.Monke
     monkeypatch.setattr(Vectorize, "rewrite", wrong)
     module = parse_module(
         make_context(),
-        """func.func @main(%x: tensor<64x40xf32>, %y: tensor<64x40xf32>) -> (tensor<64x40xf32>, tensor<64xf32>) {
-          %z = graph.add %x, %y : tensor<64x40xf32>
-          %w = graph.reduce add %z over [1] : tensor<64x40xf32> -> tensor<64xf32>
-          return %z, %w : tensor<64x40xf32>, tensor<64xf32>
+        """func.func @main(%x: tensor<16x24xf32>, %y: tensor<16x24xf32>) -> (tensor<16x24xf32>, tensor<16xf32>) {
+          %z = graph.add %x, %y : tensor<16x24xf32>
+          %w = graph.reduce add %z over [1] : tensor<16x24xf32> -> tensor<16xf32>
+          return %z, %w : tensor<16x24xf32>, tensor<16xf32>
         }""",
     )
     fault = find_fault(module, native=False)

@@ -273,6 +273,8 @@ def test_no_file_fills_a_name_of_another_file() -> None:
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = [*package[: len(package) - (node.level - 1)], *(node.module.split(".") if node.module else [])]
                 modules |= {alias.asname or alias.name: ".".join([*base, alias.name]) for alias in node.names}
+        if late.keys().isdisjoint(modules.values()):
+            continue
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
                 home = modules.get(node.value.id, "")
