@@ -73,7 +73,7 @@ def of_reals(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return number
 
 
-@pytest.mark.thorough(every=3)
+@pytest.mark.thorough(every=5)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 @pytest.mark.parametrize("case", CASES, ids=[f"{c[0]}-{'lower' if c[2] else 'upper'}" for c in CASES])
 def test_garbage_in_the_other_triangle(case: Case, dtype: str):

@@ -50,8 +50,9 @@ OF_INTEGERS = {
     " right_shift subtract",
 }
 PAIRS = {"math": "frexp modf", "np": "frexp modf"}
+OF_MATH = {name for table in (OF_ONE, OF_TWO, OF_INTEGERS, PAIRS) for name in table["math"].split()}
 ROWS = [
-    (kind, module, name)
+    pytest.param(kind, module, name, marks=[pytest.mark.thorough] if module == "np" and name in OF_MATH else [])
     for kind, table in (("x[i]", OF_ONE), ("x[i], y[i]", OF_TWO), ("integers", OF_INTEGERS), ("pair", PAIRS))
     for module, names in table.items()
     for name in names.split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import lamina as lm
@@ -86,19 +87,18 @@ def test_ops_that_take_as_long_as_they_wait_are_not_jammed_far() -> None:
     assert max(rows_at_once(align), default=1) <= 2
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2, 3, 8, 9, 10, 19])
 @pytest.mark.parametrize("function", JAMMED + KEPT + EITHER, ids=lambda f: f.__name__)
-def test_every_bit_stays(function: Any, rows: int) -> None:
-    rng = np.random.default_rng(rows)
+def test_every_bit_stays(function: Any) -> None:
+    rng = np.random.default_rng(0)
     jammed, written = lm.kernel(function), lm.kernel(function, schedule="none")
-    for columns in (0, 1, 2, 7, 33):
+    for rows, columns in product((0, 1, 2, 3, 8, 9, 10, 19), (0, 1, 2, 7, 33)):
         u, f = rng.standard_normal((2, rows, columns))
         expected = u.copy()
         written(expected, f)
         for threads in (1, 2):
             found = u.copy()
             jammed(found, f, threads=threads)
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(found, expected, f"{rows} rows, {columns} columns, {threads} threads")
 
 
 def test_the_loops_mean_what_python_means() -> None:
