@@ -390,7 +390,8 @@ class ConvertGraphToLoopPass(ModulePass):
         kernels.names = {name.data for o in block.ops if isinstance(name := o.properties.get("sym_name"), StringAttr)}
         by_hand = {o.sym_name.data: o for o in block.ops if isinstance(o, KernelOp)}
         for kernel in by_hand.values():
-            kernel.mark_scheduled()
+            if not kernel.is_derived:
+                kernel.mark_scheduled()
         globals_: list[Operation] = []
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         for function in functions:

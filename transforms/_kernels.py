@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
 
 from ..dialects.graph.autodiff import has_tangent
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.kernel import KernelCallOp
+from ..dialects.loop.kernel import DERIVED
 from ..dialects.symbols import find_symbol
 from ..dialects.types import element_of, shape_of, tensor, tensor_of
 from ..errors import CompileError, DifferentiationError
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from ._linearize import Linearizer
 
 Result = tuple[SSAValue, SSAValue]
-_DERIVED = "lamina.derived"
-"""The attribute of derived kernels, which are removed when no call names them."""
 
 
 def _derived(op: KernelCallOp, kernel: KernelOp, suffix: str, make: Callable[[str], KernelOp]) -> KernelOp:
@@ -37,7 +36,7 @@ def _derived(op: KernelCallOp, kernel: KernelOp, suffix: str, make: Callable[[st
     found: Any = find_symbol(op, name)
     if found is None:
         found = make(name)
-        found.attributes[_DERIVED] = UnitAttr()
+        found.mark_derived()
         block = kernel.parent
         assert block is not None
         block.insert_op_after(found, kernel)
@@ -161,6 +160,6 @@ def drop_as_written(module: ModuleOp) -> None:
     named = {str(op.properties.pop("as_written").string_value()) for op in calls if op.as_written is not None}  # pyright: ignore
     for op in list(module.body.block.ops):
         name: Any = op.properties.get("sym_name")
-        if name is not None and name.data not in used and (_DERIVED in op.attributes or name.data in named):
+        if name is not None and name.data not in used and (DERIVED in op.attributes or name.data in named):
             op.detach()
             op.erase()

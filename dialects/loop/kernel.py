@@ -33,6 +33,8 @@ from .shapes import Shape, given_shapes, parse_shapes, print_shapes, shapes_attr
 
 _INDEX = IndexType()
 _TEXTS = ("checks", "fallbacks")
+DERIVED = "lamina.derived"
+"""The attribute of kernels that are derivatives or batches of others."""
 
 
 @irdl_op_definition
@@ -144,6 +146,15 @@ class KernelOp(LoopOp):
     def mark_scheduled(self) -> None:
         """Keep passes from scheduling the kernel by themselves."""
         self.properties["scheduled"] = UnitAttr()
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a pass has written the kernel: it gets the default schedule, and goes when nothing calls it."""
+        return DERIVED in self.attributes
+
+    def mark_derived(self) -> None:
+        """Say that a pass has written the kernel."""
+        self.attributes[DERIVED] = UnitAttr()
 
     def texts(self, name: str) -> list[str]:
         """The strings of `checks` or `fallbacks`."""

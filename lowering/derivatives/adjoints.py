@@ -35,6 +35,7 @@ from .copies import NewParameter, at, copy, derived_kernel, drop_arguments, fill
 from .dead_code import remove_dead
 from .order import Order, is_local
 from .slopes import CONVERSIONS, SlopeBuilder, slopes_of
+from .sums import gather_sums, store_whole
 from .tapes import Tapes
 
 
@@ -100,6 +101,9 @@ def adjoint_kernel(kernel: KernelOp, name: str, wrt: Sequence[int]) -> KernelOp:
         {parameters[k].argument: a for (what, k), a in given.items() if what != "primal"},
         {parameters[k].argument for k in wrt},
     )
+    remove_dead(made)
+    gather_sums(made)
+    store_whole(made, [a for role, a in zip(roles, arguments, strict=False) if role.what == "gradient"])
     remove_dead(made)
     unused = _unused(made, [a for r, a in zip(roles, arguments, strict=False) if r.what == "primal"])
     roles = [role for role, a in zip(roles, arguments, strict=False) if a not in unused]

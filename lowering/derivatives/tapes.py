@@ -124,8 +124,12 @@ class Tapes:
     def _known(self, whole: Frame, home: int) -> Mapping[SSAValue, Affine]:
         """Values outside of the loops, in the new kernel."""
         found: dict[SSAValue, Affine] = {}
+        blocks = {frame.old for frame in self.frames[: home + 1]}
         for frame in self.frames[: home + 1]:
-            found.update({old: Affine.of(new) for old, new in frame.values.items() if new.type == index_type})
+            for old, new in frame.values.items():
+                block = old.owner if isinstance(old.owner, Block) else old.owner.parent
+                if new.type == index_type and block in blocks:  # not in a loop of the forward run
+                    found[old] = Affine.of(new)
             found.update(frame.indices)
         return found
 

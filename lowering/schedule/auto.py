@@ -77,7 +77,8 @@ def schedule_module(
     launched = {launch.kernel.string_value() for launch in ops_in(module, LaunchOp)}
     for kernel in [k for k in module.body.block.ops if isinstance(k, KernelOp)]:
         if not kernel.is_scheduled:
-            schedule_kernel(kernel, target, took, threads, failed, order_free=kernel.sym_name.data in launched)
+            order_free = kernel.sym_name.data in launched and not kernel.is_derived
+            schedule_kernel(kernel, target, took, threads, failed, order_free=order_free)
         if done is not None:
             done(kernel)
 
