@@ -13,9 +13,11 @@ import numpy as np
 
 from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
+from ...errors import KernelError
 from . import complexes, prelude
 from .annotations import ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
+from .array_functions import REDUCTIONS, reduction_of
 from .expressions import Expressions
 from .source import MISSING
 from .values import (
@@ -125,6 +127,10 @@ class Calls(Expressions):
             and (found := self.of_complex(node, function)) is not None
         ):
             return found
+        if (found := reduction_of(self, node, function)) is not None:
+            return found
+        if function in (np.round, np.around) and len(node.args) == 2 and not node.keywords:
+            return self.at_decimals(node)
         if is_known and (row := prelude.ROWS.get(function)) is not None:
             return self.by_prelude(node, function, row)
         if function is math.log and len(node.args) == 2:
@@ -153,6 +159,17 @@ class Calls(Expressions):
             return self.narrowed(node, found, kind)
         return complexes.conjugate(b, x) if function is np.conjugate else x.items[function is np.imag]
 
+    def at_decimals(self, node: ast.Call) -> Any:
+        """`np.round(x, n)` of a known `n`, by NumPy's formula."""
+        decimals = self.value(node.args[1])
+        if not isinstance(decimals, Number) or not isinstance(decimals.value, int) or not 0 <= decimals.value <= 22:
+            self.refuse(node, "decimals are a known number from 0 to 22: multiply, round and divide")
+        x = self.value(node.args[0])
+        if not is_float(default(kind_of(x))):
+            return x
+        scale = held(self.math(node).scalar(Number(10.0**decimals.value), default(kind_of(x))), kind_of(x))
+        return self.inlined(node, prelude.at_decimals, [x, scale])
+
     def by_prelude(self, node: ast.Call, function: Callable[..., Any], row: prelude.Row) -> Any:
         """The value of a function that is written in the language of kernels; of numbers that are known, its own."""
         args = [item for arg in node.args for item in self.items(arg)]
@@ -166,7 +183,13 @@ class Calls(Expressions):
                 return self.number(node, found.item() if isinstance(found, np.generic) else found)
         scalars = [arg for arg in args if not isinstance(arg, Array | Items)]
         if not row.is_of_floats or len(scalars) != len(args) or not args:
-            return self.inlined(node, row.function, args)
+            try:
+                return self.inlined(node, row.function, args)
+            except KernelError as error:
+                if error.place is None or error.place[0] != prelude.__file__:
+                    raise
+                rule = f"'{ast.unparse(node.func)}' does not take these arguments in kernels"
+                self.refuse(node, f"{rule}: numbers and arrays of numbers as Python's function takes them, or write a loop")
         kind = meet(*scalars)
         kind = kind if is_float(default(kind)) else "float" if isinstance(kind, str) else f64
         b, is_narrow = self.math(node), row.narrow is not None and default(kind) == f32
@@ -186,13 +209,13 @@ class Calls(Expressions):
             return found
         function, what = self.resolve(node.func), ast.unparse(node.func)
         if node.keywords:
-            self.refuse(node, f"'{what}' takes positional arguments in kernels")
+            self.refuse(node, f"'{what}' takes positional arguments in kernels: leave keywords out, write loops over an axis")
         if function is len:
             given = self.seen(node.args[0]) if len(node.args) == 1 else None
             if isinstance(given, Items):
                 return Number(len(given.items))
             if given is None or not given.sizes:
-                self.refuse(node, "len() takes an array or a tuple of this kernel")
+                self.refuse(node, "len() takes an array or a tuple of this kernel: numbers have no length")
             return given.sizes[0]
         if function in (int, float, bool) or isinstance(function, ScalarType):
             return self.conversion(node, function)
@@ -237,7 +260,7 @@ class Calls(Expressions):
                 return Number(not x.value) if isinstance(x, Number) else Scalar(b.builder.invert(b.truth(x)))
             if sign == "~":
                 if is_float(default(kind_of(x))):
-                    raise Mismatch("~ needs an integer")
+                    raise Mismatch("~ needs an integer: convert with lm.i64(...)")
                 return Number(~int(x.value)) if isinstance(x, Number) else held(b.builder.invert(b.scalar(x)), kind_of(x))
             return b.binary("/" if is_float(default(kind_of(x))) else "//", Number(1), x)
         x, y = args
@@ -254,11 +277,12 @@ class Calls(Expressions):
         """The message for a call of any other function."""
         what = ast.unparse(node.func)
         if isinstance(node.func, ast.Attribute) and self.array(node.func.value) is not None:
-            return f"arrays have no methods in kernels, so no '{what}': write loops"
+            names = ", ".join(sorted(REDUCTIONS))
+            return f"arrays have no methods in kernels but {names}, so no '{what}': write loops"
         if function is MISSING:
-            return f"unknown function '{what}'"
-        there = f"min, max, abs, round, pow, {', '.join(sorted(KERNEL_FUNCTIONS))}"
-        return f"'{what}' is no function that kernels can call; there are {there}"
+            return f"unknown function '{what}': kernels call functions that are defined before them"
+        there = "functions of math and NumPy of numbers, sums and extremes of arrays, and functions written in Python"
+        return f"'{what}' is no function that kernels can call; there are {there}: write it as loops, or call it outside"
 
     def function(self, node: ast.Call, function: Any) -> Value | None:
         """The value of a function of math or NumPy, or None if there is none of that name."""
@@ -277,7 +301,10 @@ class Calls(Expressions):
         if name == "pow" and len(args) == 2 and self.is_open_power(*args):
             return self.integer_power(node, *args)
         if not (len(args) == KERNEL_FUNCTIONS[name].arity if maker is None else _takes(maker, b, *args, python=python)):
-            self.refuse(node, f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels")
+            self.refuse(
+                node,
+                f"'{ast.unparse(node.func)}' does not take {len(args)} arguments in kernels: see Python's function",
+            )
         return self.of_floats(b, name, *args, python=python) if maker is None else maker(b, *args, python=python)
 
     # -- functions by name; `python`: they are Python's own, not NumPy's

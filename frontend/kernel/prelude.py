@@ -431,6 +431,10 @@ def integer_power(x, n):
     return result
 
 
+def at_decimals(x, scale):
+    return np.rint(x * scale) / scale
+
+
 # -- tuples and arrays
 
 
