@@ -136,7 +136,7 @@ class Arithmetic:
             kind = i64
         type = default(kind)
         if op in _BITS and is_float(type):
-            raise Mismatch(f"{op} needs integers, got {spell(kind)}")
+            raise Mismatch(f"{op} needs integers, got {spell(kind)}: convert with lm.i64(...)")
         return held(self._operator(op, self.scalar(x, type), self.scalar(y, type)), kind)
 
     def _operator(self, op: str, x: SSAValue, y: SSAValue) -> SSAValue:

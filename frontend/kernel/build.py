@@ -78,7 +78,7 @@ def _check(kernel: KernelOp, check_bounds: bool) -> None:
     found = findings(kernel)
     for finding in found:
         if finding.certain and not _avoidable(finding, kernel):
-            raise _at(finding.access.op, str(finding))
+            raise _at(finding.access.op, f"{finding}: change the range, or put a condition before it")
     for loop in [op for op in kernel.walk() if isinstance(op, ForOp) and op.kind.data == "parallel"]:
         try:
             conflict = carried_conflict(loop)
@@ -86,7 +86,7 @@ def _check(kernel: KernelOp, check_bounds: bool) -> None:
             doubt = f"cannot decide whether the iterations of a parallel loop are independent: {reason}; use range"
             raise _at(loop, doubt) from None
         if conflict is not None:
-            raise _at(loop, f"the iterations of a parallel loop depend on each other: {conflict}")
+            raise _at(loop, f"the iterations of a parallel loop depend on each other: {conflict}; use range")
     insert_checks(kernel, found if check_bounds else [finding for finding in found if finding.unsettled])
 
 

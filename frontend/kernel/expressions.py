@@ -31,6 +31,12 @@ _REMEDY: dict[type, str] = {
     ast.ListComp: "; write a loop",
     ast.GeneratorExp: "; write a loop",
     ast.Slice: "; write a loop over the elements",
+    ast.JoinedStr: "; pass a number that stands for it",
+    ast.Set: "; write a tuple",
+    ast.Dict: "; write a tuple, or pass arrays",
+    ast.Yield: "; write into an array",
+    ast.YieldFrom: "; write into an array",
+    ast.Await: "; call it outside",
 }
 
 
@@ -74,7 +80,7 @@ class Expressions(Views):
             return Complex((Number(node.value.real), Number(node.value.imag)))
         if isinstance(node.value, bool | int | float):
             return Number(node.value)
-        self.refuse(node, f"kernels have numbers only, got {node.value!r}")
+        self.refuse(node, f"kernels have numbers only, got {node.value!r}: pass a number that stands for it")
 
     def on_Name(self, node: ast.Name) -> Value | Array | Items:
         found = self.lookup(node)
@@ -162,7 +168,10 @@ class Expressions(Views):
             self.refuse(node, f"'{ast.unparse(node.value)}' is a tuple, whose items do not change: assign a new one")
         if isinstance(node.value, ast.Name) and self.lookup(node.value) is None:
             self.constant(node.value, self.resolve(node.value))
-        self.refuse(node, f"'{ast.unparse(node.value)}' is no array of this kernel")
+        self.refuse(
+            node,
+            f"'{ast.unparse(node.value)}' is no array of this kernel: subscripts are of parameters, local arrays and tuples",
+        )
 
     # -- operators
 
@@ -206,7 +215,7 @@ class Expressions(Views):
         if isinstance(x, Number) and isinstance(x.value, int):
             return Number(~int(x.value))
         if is_float(default(kind_of(x))):
-            raise Mismatch("~ needs an integer")
+            raise Mismatch("~ needs an integer: convert with lm.i64(...)")
         return held(b.builder.invert(b.scalar(x)), kind_of(x))
 
     def on_Compare(self, node: ast.Compare) -> Value:

@@ -45,9 +45,9 @@ def inline(caller: Statements, node: ast.Call, function: Any, args: Sequence[Any
             value = _scalar(caller, arg, value, type, which)
         elif isinstance(type, ArrayType):
             if not isinstance(value, Array):
-                caller.refuse(arg, f"{which} takes an array of this kernel")
+                caller.refuse(arg, f"{which} takes an array of this kernel: a parameter, a local array or a view")
             if value.element != type.element.type or len(value.sizes) != len(type.sizes):
-                caller.refuse(arg, f"{which} takes {type}, not '{value.name}'")
+                caller.refuse(arg, f"{which} takes {type}, not '{value.name}': pass an array of that type, or a view")
             _unify(caller, arg, type, value, sizes, which)
         inner.hold(parameter, value)
     if is_kernel:

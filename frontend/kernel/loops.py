@@ -192,7 +192,9 @@ class Loops(Memory):
         call = node.iter
         function = self.resolve(call.func) if isinstance(call, ast.Call) else None
         if not isinstance(call, ast.Call) or function not in (range, annotations.parallel, annotations.grid) or call.keywords:
-            self.refuse(node.iter, "a loop runs over range(...), lm.parallel(...) or lm.grid(...)")
+            self.refuse(
+                node.iter, "a loop runs over range(...), lm.parallel(...) or lm.grid(...), arrays and tuples: write one of them"
+            )
         if function is annotations.grid:
             given = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
             sizes = [size for arg in given for size in self.shape(arg) or (self.value(arg),)]
@@ -211,7 +213,7 @@ class Loops(Memory):
         if step is None:
             return [self.open_step(call, name, kind, args)]
         if not step:
-            self.refuse(call.args[2], "the step of a loop is not 0")
+            self.refuse(call.args[2], "the step of a loop is not 0: write while for a loop without end")
         if abs(step) > LARGEST_STEP:
             self.refuse(call.args[2], f"the step of a loop is at most {LARGEST_STEP}, got {step}")
         if step > 0:

@@ -96,7 +96,7 @@ class Memory(Calls):
         for element in (*annotations.ELEMENTS, *annotations.COMPLEX):
             if dtype is not None and element.dtype == dtype:
                 return element.type
-        self.refuse(node, f"the element type is one of {annotations.spelled()}")
+        self.refuse(node, f"the element type is one of {annotations.spelled()}: write dtype=lm.f32")
 
     def allocated(self, node: ast.expr, name: str, element: Any, sizes: tuple[Index, ...]) -> Array:
         """A new local array."""
@@ -104,12 +104,12 @@ class Memory(Calls):
         element = element.element_type if is_complex else element
         known = [DYNAMIC if size.constant is None else size.constant for size in sizes]
         if any(size < 0 for size in known if size != DYNAMIC):
-            self.refuse(node, "a size is not negative")
+            self.refuse(node, "a size is not negative: write the number of elements")
         count = np.dtype(numpy_dtype(element)).itemsize
         for size in (*known, 1 + is_complex):
             count *= max(size, 1)
         if count >= _MOST_BYTES:
-            self.refuse(node, f"a local array of {count} bytes is too large")
+            self.refuse(node, f"a local array of {count} bytes is too large: addresses have 47 bits")
         space = "scratch" if DYNAMIC in known else space_of(count)
         b = self.math(node)
         given = [b.index(size) for size, k in zip(sizes, known, strict=True) if k == DYNAMIC]
@@ -132,7 +132,9 @@ class Memory(Calls):
             elements += [((i, j) if isinstance(row, Items) else (i,), item) for j, item in enumerate(inner)]
         shape = tuple(max(at[d] for at, _ in elements) + 1 for d in range(len(elements[0][0]))) if elements else ()
         if not elements or len(elements) != int(np.prod(shape)) or any(isinstance(item, Array | Items) for _, item in elements):
-            self.refuse(node, "a local array is made of a list of numbers, or of lists of as many numbers each")
+            self.refuse(
+                node, "a local array is made of a list of numbers, or of lists of as many numbers each: fill the rows up"
+            )
         element = self.element_type(dtypes[0]) if dtypes else default(meet(*(item for _, item in elements)))
         array = self.allocated(given, name, element, tuple(Index.number(n) for n in shape))
         for at, item in elements:

@@ -118,7 +118,12 @@ class Statements(Iteration):
             method: Callable[[Any], None] | None = getattr(self, f"do_{type(statement).__name__}", None)
             if method is None:
                 what = type(statement).__name__.lower()
-                self.refuse(statement, _REFUSED.get(type(statement), f"kernels have no '{what}' statement"))
+                self.refuse(
+                    statement,
+                    _REFUSED.get(
+                        type(statement), f"kernels have no '{what}' statement: write loops, conditions and assignments"
+                    ),
+                )
             try:
                 method(statement)
             except Mismatch as mismatch:
@@ -163,13 +168,13 @@ class Statements(Iteration):
 
     def do_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
-            self.refuse(node, "a function inside of a kernel has no decorators")
+            self.refuse(node, "a function inside of a kernel has no decorators: it is inlined as it is")
         self.closures[node.name] = node
 
     def do_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if not isinstance(target, ast.Name):
-                self.refuse(target, "del takes a variable")
+                self.refuse(target, "del takes a variable: elements of arrays stay")
             self.lookup(target)
             self.lose(target.id, "is deleted before")
 
@@ -279,7 +284,7 @@ class Statements(Iteration):
             self.assign(node.target, self.value(node.value))
             return
         if not isinstance(element, ScalarType) or not isinstance(node.target, ast.Name):
-            self.refuse(node.annotation, f"variables are annotated with {spelled()}")
+            self.refuse(node.annotation, f"variables are annotated with {spelled()}: leave the annotation out")
         if node.value is None:
             self.refuse(node, f"give the variable a value: {node.target.id}: {ast.unparse(node.annotation)} = 0")
         value = self.value(node.value)
@@ -407,12 +412,13 @@ def _message(node: ast.expr) -> str:
 
 
 _REFUSED: dict[type, str] = {
+    ast.AsyncFunctionDef: "kernels have no async functions: define it by def",
     ast.Try: "kernels have no exceptions: check before the call",
-    ast.With: "kernels have no with",
+    ast.With: "kernels have no with: open and close outside",
     ast.Global: "kernels have no global variables: pass an array of one element",
     ast.Nonlocal: "kernels have no variables from outside: pass an array of one element",
-    ast.ClassDef: "kernels have no classes",
-    ast.Import: "import outside of the kernel",
-    ast.ImportFrom: "import outside of the kernel",
+    ast.ClassDef: "kernels have no classes: define it outside, and pass its numbers",
+    ast.Import: "import outside of the kernel: its functions see the names of the module",
+    ast.ImportFrom: "import outside of the kernel: its functions see the names of the module",
     ast.Match: "a match has numbers as cases: write if and elif",
 }

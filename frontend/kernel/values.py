@@ -36,7 +36,7 @@ class Number:
 
     def __post_init__(self) -> None:
         if isinstance(self.value, int) and abs(self.value) >= _TOO_LARGE:
-            raise Mismatch(f"an integer of {self.value.bit_length()} bits is too large")
+            raise Mismatch(f"an integer of {self.value.bit_length()} bits is too large: write it as a float")
 
 
 @dataclass(frozen=True, eq=False)

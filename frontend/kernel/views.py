@@ -187,7 +187,10 @@ class Views(Scope):
         parts = _parts(node)
         gap = len(base.sizes) - sum(not _is_ellipsis(p) for p in parts)
         if gap < 0 or sum(map(_is_ellipsis, parts)) > 1:
-            self.refuse(node, f"'{base.name}' has {len(base.sizes)} dims and takes as many indices, got {len(parts)}")
+            self.refuse(
+                node,
+                f"'{base.name}' has {len(base.sizes)} dims and takes as many indices, got {len(parts)}: one for each dim",
+            )
         spelled: list[ast.expr] = []
         for part in parts:
             spelled += [ast.Slice()] * gap if _is_ellipsis(part) else [part]
@@ -265,13 +268,18 @@ class Views(Scope):
         if type(at) is int and -len(base.items) <= at < len(base.items):
             return base.items[at]
         what = "a shape" if isinstance(node.value, ast.Attribute) else "a tuple"
-        self.refuse(node, f"{what} of {len(base.items)} items has none at {ast.unparse(node.slice)}")
+        self.refuse(
+            node, f"{what} of {len(base.items)} items has none at {ast.unparse(node.slice)}: items are chosen by known numbers"
+        )
 
     def indices(self, node: ast.Subscript, array: Array) -> list[Index]:
         """The indices of an access to an element."""
         parts = _parts(node)
         if len(parts) != len(array.sizes) or any(isinstance(p, ast.Slice) for p in parts):
-            self.refuse(node, f"'{array.name}' has {len(array.sizes)} dims and takes as many indices, got {len(parts)}")
+            self.refuse(
+                node,
+                f"'{array.name}' has {len(array.sizes)} dims and takes as many indices, got {len(parts)}: one for each dim",
+            )
         return [self.position(part, size) for part, size in zip(parts, array.sizes, strict=True)]
 
     def element(
