@@ -1,8 +1,9 @@
 """The numbers that decide the default schedule: value, unit, what each trades, and the walk of a benchmark on both sides of it.
 
-A strategy reads its rows by name, as `number("blocked.LEAST_ROWS")`. What follows from a machine, as how many rows fit a cache,
-is computed from its target instead (`codegen/targets`). `benchmarks/bench_cliffs.py` has the walks: it prints the time at sizes
-around a threshold, where a wrong one shows as a cliff. Nothing in `lowering/strategies` compares sizes with other numbers
+A strategy reads its rows by name, as `number("blocked.LEAST_ROWS")`; loop forms of ops and passes on graphs do, too, as
+`number("graph.scatter.MAX_PARTS")` and `number("target.gram.GRAM_BANDS")`. What follows from a machine, as how many rows fit a
+cache, is computed from its target instead (`codegen/targets`). `benchmarks/bench_cliffs.py` has the walks: it prints times at
+sizes around a threshold, where a wrong one shows as a cliff. Nothing there compares sizes with other numbers
 (tests/meta/test_thresholds.py).
 """
 
@@ -367,4 +368,178 @@ THRESHOLDS: Mapping[str, Threshold] = {
     "winograd.VECTORS": Threshold(
         4, "vectors", "Vectors of result features in a block of filters.", "convolution: result features"
     ),
+    "graph.attention.CAUSAL_BLOCK": Threshold(
+        64,
+        "queries",
+        "A larger block computes more weights that are 0; loops over a smaller one have no room for tiles.",
+        "causal attention: queries",
+    ),
+    "graph.conv_loops.FEW_TAPS": Threshold(
+        8,
+        "window elements",
+        "Most along the last dim in all phases of rows that are unrolled: longer code against a loop over equal phases.",
+        "strided convolution: window",
+    ),
+    "graph.conv_loops.FEW_PHASES": Threshold(
+        4,
+        "phases",
+        "Most that are each copied by loops of their own: constant bounds against more loops.",
+        "strided convolution: stride",
+    ),
+    "graph.scatter.MAX_PARTS": Threshold(
+        4, "parts", "Most independent parts of slices, for threads: each of them reads all indices.", "scatter: row"
+    ),
+    "graph.scatter._LINE_BYTES": Threshold(
+        128,
+        "bytes",
+        "Smallest granule of a part, two cache lines: threads that share lines wait for each other.",
+        "scatter: row",
+    ),
+    "graph.shape._FEW_IN_TURNS": Threshold(
+        4,
+        "operands",
+        "Most operands of a stack that are stored together, as vectors that interleave them: more need more registers.",
+        "stack: arrays",
+    ),
+    "graph.shape._LARGE": Threshold(
+        1 << 16,
+        "elements",
+        "Smallest operand around which only the padding is filled: a nest for each side against a test at each element.",
+        "padding: elements",
+    ),
+    "transforms.fusion_costs.MAX_WORK": Threshold(
+        512,
+        "ops",
+        "Most code of a kernel: code generation is superlinear in basic blocks, against one more pass over memory.",
+        "chain of ops: ops",
+    ),
+    "transforms.fusion_costs.MANY": Threshold(
+        8,
+        "ops",
+        "Code of an op of more than an instruction or two: a function, or one with loops of its own.",
+        "chain of functions: ops",
+    ),
+    "transforms.fusion_costs.MAX_POINTS": Threshold(
+        8,
+        "points",
+        "Most compute-at points of a value in one kernel: with more it is better kept in memory.",
+        "value read at shifts: shifts",
+    ),
+    "transforms.fusion_costs.FEW_TIMES": Threshold(
+        64,
+        "conversions",
+        "Most conversions of an element of a large operand by a contraction, against one more pass over memory.",
+        "converted matrix: rows",
+    ),
+    "transforms.fusion_costs.LARGE": Threshold(
+        1 << 19,
+        "elements",
+        "Least size of an operand that caches do not hold once it is converted.",
+        "converted matrix: columns",
+    ),
+    "transforms.fusion_costs.SHORT_BYTES": Threshold(
+        128, "bytes", "Least contiguous bytes that are worth reading out of order.", "softmax of columns: columns"
+    ),
+    "transforms.fusion_costs.COLUMN_BYTES": Threshold(
+        1 << 20,
+        "bytes",
+        "Most bytes of a column of long pieces that caches keep from one pass over it to the next.",
+        "softmax of blocks: rows",
+    ),
+    "transforms.fusion_costs.ROW_BYTES": Threshold(
+        256,
+        "bytes",
+        "Most bytes of a row of neighbouring columns that run together: vectors and lines against rows that caches keep.",
+        "softmax of columns: columns",
+    ),
+    "transforms.fusion_costs.BLOCK_BYTES": Threshold(
+        128 << 10,
+        "bytes",
+        "Most bytes of all rows, in different cache lines, of neighbouring columns that run together.",
+        "softmax of columns: rows",
+    ),
+    "transforms.fusion_costs.FEW": Threshold(
+        8, "parts", "Fewer parts of a kernel leave threads idle.", "softmax of blocks: parts"
+    ),
+    "transforms.fourier.MOST_PRIME": Threshold(
+        43,
+        "points",
+        "Largest prime factor that has a pass of its own; longer ones are transformed as convolutions of powers of two.",
+        "Fourier transform: prime factor",
+    ),
+    "transforms.fourier.ROW": Threshold(
+        1 << 14,
+        "elements",
+        "Longest row that is transformed as one: its parts, twice, fit the second-level cache.",
+        "long Fourier transform: length",
+    ),
+    "transforms.fourier.MOST_TWIST": Threshold(
+        16,
+        "values",
+        "Approximate number of values of the last digit of a column: their roots stay in the second-level cache.",
+        "long Fourier transform: length",
+    ),
+    "transforms.repeats.MOST_SLICED": Threshold(
+        1 << 14,
+        "elements",
+        "Largest strided slice that may differ between equal layers: a copy of it against code for each layer.",
+        "layers of columns: column",
+    ),
+    "transforms.if_to_select.SLOW": Threshold(
+        8,
+        "ops",
+        "Weight of an elementwise op that is not cheap, in cheap ops: both branches are computed against a jump.",
+        "branch: elements",
+    ),
+    "transforms.if_to_select.MOST": Threshold(
+        256,
+        "ops",
+        "Most elements that both branches compute, weighted, against a jump and what it does not compute.",
+        "branch: elements",
+    ),
+    "target.gram.GRAM_BANDS": Threshold(
+        4,
+        "bands",
+        "Bands of a symmetric product: 5/8 of the multiplications remain; each further band is another kernel.",
+        "x @ x.T: rows",
+    ),
+    "target.gram.GRAM_LEAST": Threshold(256, "rows", "Least number whose bands keep all registers busy.", "x @ x.T: rows"),
+    "target.gram.GRAM_LEAST_WORK": Threshold(
+        1 << 26,
+        "multiplications",
+        "Smallest product, a quarter of which takes longer than compiling and launching the bands.",
+        "x @ x.T: depth",
+    ),
+    "target.pack_dots.LEAST_WORK": Threshold(
+        1 << 16, "multiplications", "Smallest product of small integers for which packing pays.", "product of bytes: depth"
+    ),
+    "target.pack_dots.LEAST_SIDE": Threshold(
+        8, "rows", "Fewest rows and columns for which packed operands are read often enough.", "product of bytes: rows"
+    ),
+    "target.polyphase._MOVED": Threshold(
+        6,
+        "multiplications",
+        "Storing and interleaving a vector of results, in multiplications of vectors, against multiplying zeros.",
+        "transposed convolution: features",
+    ),
+    "target.winograd.GAIN": Threshold(
+        1.25,
+        "times",
+        "Smallest estimated speedup over the direct form for which an algorithm is chosen.",
+        "convolution: features",
+    ),
+    "target.winograd._EFFICIENCY": Threshold(
+        0.75, "of the peak", "Speed of its product, with 16 lanes.", "convolution: features"
+    ),
+    "target.winograd._IMAGE": Threshold(
+        12.0,
+        "cycles",
+        "A point of a vector of tiles of the image: its instructions and waiting for memory.",
+        "convolution: features",
+    ),
+    "target.winograd._FILTERS": Threshold(9.0, "cycles", "A point of a vector of filters.", "convolution: result features"),
+    "target.winograd._RESULTS": Threshold(
+        6.0, "cycles", "A point of a vector of tiles of the result.", "convolution: result features"
+    ),
+    "target.winograd._MOVED": Threshold(1.0, "cycles", "Moving an element to another order of dims.", "convolution: rows"),
 }

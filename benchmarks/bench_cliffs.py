@@ -64,8 +64,13 @@ def _depthwise(x: Any, w: Any) -> Any:
     return lm.nn.conv2d(x, w, padding=1, groups=32)
 
 
+def _rows(numbers: Any, x: Any) -> Any:
+    """Row numbers of `x`, of the first of some numbers each."""
+    return lnp.abs(numbers.reshape(len(numbers), -1)[:, 0] * 1000).astype(lnp.int32) % x.shape[0]
+
+
 def _gathered(x: Any, numbers: Any) -> Any:
-    return x[lnp.abs(numbers * 1000).astype(lnp.int32) % x.shape[0]]
+    return x[_rows(numbers, x)]
 
 
 def _bags(x: Any, numbers: Any) -> Any:
@@ -76,6 +81,45 @@ def _smoothed(x: Any) -> Any:
     for _ in range(2):
         x = x[:-2] + x[1:-1] + x[2:]
     return x
+
+
+def _chain(x: Any, ops: Any) -> Any:
+    for k in range(ops.shape[0]):
+        x = x * 1.01 + 0.01 * k
+    return x
+
+
+def _chain_of_functions(x: Any, ops: Any) -> Any:
+    for _ in range(ops.shape[0]):
+        x = lnp.tanh(x)
+    return x
+
+
+def _shifted(x: Any, shifts: Any) -> Any:
+    y, n = lnp.exp(x), x.shape[0] - shifts.shape[0]
+    return sum(y[k : k + n] for k in range(shifts.shape[0]))
+
+
+def _widened(x: Any, w: Any) -> Any:
+    return x.astype(lnp.float64) @ w.astype(lnp.float64)
+
+
+def _layers(x: Any, w: Any) -> Any:
+    for k in range(w.shape[1]):
+        x = lnp.tanh(x * w[:, k])
+    return x
+
+
+def _bytes_product(x: Any, w: Any) -> Any:
+    return lnp.matmul(x.astype(lnp.int8), w.astype(lnp.int8), preferred_element_type=lnp.int32)
+
+
+def _strided(x: Any, w: Any, stride: Any) -> Any:
+    return lm.nn.conv2d(x, w, stride=stride.shape[0])
+
+
+def _branch(x: Any) -> Any:
+    return lm.cond(lnp.sum(x) > 0, lambda x: x + 1, lambda x: x * 2, x)
 
 
 WALKS = (
@@ -116,6 +160,54 @@ WALKS = (
     Walk("Fourier transform: length", lambda x: lnp.abs(lnp.fft.fft(x)), lambda n: [(64, n)], lambda n: n, (64, 1024)),
     Walk("square roots: elements", lambda x: lnp.sqrt(lnp.abs(x)), lambda n: [(n,)], lambda n: n, (1 << 15,)),
     Walk("running sums: rows", lambda x: lnp.cumsum(x, axis=1), lambda n: [(n, 512)], lambda n: n, (8, 64)),
+    Walk(
+        "causal attention: queries",
+        lambda q, k, v: lm.nn.attention(q, k, v, causal=True),
+        lambda n: [(4, n, 64)] * 3,
+        lambda n: n * (n + 64),
+        (64,),
+    ),
+    Walk(
+        "strided convolution: window",
+        lambda x, w: lm.nn.conv2d(x, w, stride=2),
+        lambda n: [(1, 16, 64, 64), (16, 16, n, n)],
+        lambda n: n * n * (65 - n) ** 2,
+        (4, 8),
+    ),
+    Walk(
+        "strided convolution: stride",
+        _strided,
+        lambda n: [(1, 16, 128, 128), (16, 16, 5, 5), (n,)],
+        lambda n: (124 // n) ** 2 + 128 * 128 / 25,
+        (2,),
+    ),
+    Walk(
+        "transposed convolution: features",
+        lambda x, w: lm.nn.conv_transpose2d(x, w, stride=2),
+        lambda n: [(1, n, 32, 32), (n, 16, 2, 2)],
+        lambda n: n + 4,
+        (2, 8),
+    ),
+    Walk("scatter: row", lambda x, u: x.at[_rows(u, x)].add(u), lambda n: [(1024, n), (4096, n)], lambda n: n + 16, (32, 128)),
+    Walk("stack: arrays", lambda *xs: lnp.stack(xs, -1), lambda n: [(1 << 14,)] * n, lambda n: n, (4,)),
+    Walk("padding: elements", lambda x: lnp.pad(x, 3), lambda n: [(n,)], lambda n: n, (1 << 16,)),
+    Walk("chain of ops: ops", _chain, lambda n: [(1 << 14,), (n,)], lambda n: n + 16, (256,)),
+    Walk("chain of functions: ops", _chain_of_functions, lambda n: [(1 << 12,), (n,)], lambda n: n, (64,)),
+    Walk("value read at shifts: shifts", _shifted, lambda n: [(1 << 14,), (n,)], lambda n: n + 8, (8,)),
+    Walk("converted matrix: rows", _widened, lambda n: [(n, 1024), (1024, 1024)], lambda n: n + 16, (64,)),
+    Walk("converted matrix: columns", _widened, lambda n: [(32, 1024), (1024, n)], lambda n: n, (512,)),
+    Walk("softmax of columns: columns", lambda x: lm.nn.softmax(x, axis=0), lambda n: [(512, n)], lambda n: n + 8, (32, 64)),
+    Walk("softmax of columns: rows", lambda x: lm.nn.softmax(x, axis=0), lambda n: [(n, 512)], lambda n: n, (512,)),
+    Walk("softmax of blocks: rows", lambda x: lm.nn.softmax(x, axis=1), lambda n: [(16, n, 64)], lambda n: n, (4096,)),
+    Walk("softmax of blocks: parts", lambda x: lm.nn.softmax(x, axis=1), lambda n: [(n, 1024, 64)], lambda n: n, (8,)),
+    Walk("Fourier transform: prime factor", lambda x: lnp.abs(lnp.fft.fft(x)), lambda n: [(64, 16 * n)], lambda n: n, (43,)),
+    Walk("long Fourier transform: length", lambda x: lnp.abs(lnp.fft.fft(x)), lambda n: [(n,)], lambda n: n, (1 << 14,)),
+    Walk("layers of columns: column", _layers, lambda n: [(n,), (n, 12)], lambda n: n, (1 << 14,)),
+    Walk("branch: elements", _branch, lambda n: [(n,)], lambda n: n + 256, (128,)),
+    Walk("x @ x.T: rows", lambda x: x @ x.T, lambda n: [(n, 1024)], lambda n: n * n, (256,)),
+    Walk("x @ x.T: depth", lambda x: x @ x.T, lambda n: [(512, n)], lambda n: n, (256,)),
+    Walk("product of bytes: rows", _bytes_product, lambda n: [(n, 256), (256, 256)], lambda n: n + 4, (8,)),
+    Walk("product of bytes: depth", _bytes_product, lambda n: [(64, n), (n, 64)], lambda n: n + 4, (16,)),
     Walk("transpose: rows", lambda x: lnp.exp(x.T), lambda n: [(n, 1024)], lambda n: n, (64, 1024)),
 )
 

@@ -23,17 +23,14 @@ from ..dialects.graph.fft import roots_of_unity, table
 from ..dialects.sizes.polynomial import Size
 from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..errors import FixedSizeError
+from ..thresholds import number
 
 if TYPE_CHECKING:
     from ..dialects.graph.builder import GraphBuilder
 
-MOST_PRIME = 43
-ROW = 1 << 14
-"""Longest row that is transformed as one, in elements: its parts, twice, fit the second-level cache."""
-
-MOST_TWIST = 16
-"""Approximate number of values of the last digit of a column: the roots for all of them stay in the second-level cache."""
-
+MOST_PRIME = number("transforms.fourier.MOST_PRIME")
+ROW = number("transforms.fourier.ROW")
+MOST_TWIST = number("transforms.fourier.MOST_TWIST")
 _COST = {2: 3.0, 3: 2.9, 4: 1.7, 5: 2.5, 6: 2.0, 7: 2.9, 8: 1.45, 9: 2.1, 10: 2.0, 12: 1.8, 15: 2.2, 16: 1.4}
 """Relative time of a pass with a radix, per bit of the radix."""
 

@@ -16,35 +16,20 @@ from ..dialects.graph.base import Equation
 from ..dialects.graph.choose import ConvertOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.types import element_of, shape_of, width_of
+from ..thresholds import number
 from ._fusion_groups import ComputePoint, Group, Groups
 from ._fusion_legality import is_movable, is_product, writes_nest
 
-MAX_WORK = 512
-"""Most work of a group, in units of `code_size`: keeps basic blocks below the size where code generation turns superlinear."""
-
-MANY = 8
-"""Work of an op of more than an instruction or two: a function, or one with loops of its own."""
-
-MAX_POINTS = 8
-"""Most compute-at points of a value in one kernel; beyond them it is better kept in memory."""
-
-FEW_TIMES = 64
-"""Most conversions of one element of a large operand by a contraction."""
-
-LARGE = 1 << 19
-"""Least size, in elements, of an operand that caches do not hold once it is converted."""
-
-SHORT_BYTES = 128
-"""Least contiguous bytes that are worth reading out of order."""
-
-COLUMN_BYTES = 1 << 20
-"""Most bytes of a column of long pieces that caches keep from one pass over it to the next."""
-
-ROW_BYTES, BLOCK_BYTES = 256, 128 << 10
-"""Most bytes of rows, and of all rows in different cache lines, for neighbouring columns that run together."""
-
-FEW = 8
-"""Parts of a kernel that are too few for many threads."""
+MAX_WORK = number("transforms.fusion_costs.MAX_WORK")
+MANY = number("transforms.fusion_costs.MANY")
+MAX_POINTS = number("transforms.fusion_costs.MAX_POINTS")
+FEW_TIMES = number("transforms.fusion_costs.FEW_TIMES")
+LARGE = number("transforms.fusion_costs.LARGE")
+SHORT_BYTES = number("transforms.fusion_costs.SHORT_BYTES")
+COLUMN_BYTES = number("transforms.fusion_costs.COLUMN_BYTES")
+ROW_BYTES = number("transforms.fusion_costs.ROW_BYTES")
+BLOCK_BYTES = number("transforms.fusion_costs.BLOCK_BYTES")
+FEW = number("transforms.fusion_costs.FEW")
 
 
 def code_size(op: Operation) -> int:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ..dialects.graph.shape import SliceOp
 from ..dialects.sizes.polynomial import Size
+from ..thresholds import number
 
 WINDOW = 4
 """Length of the windows that are compared to find candidate periods, in ops."""
@@ -150,8 +151,7 @@ class Numbers:
         return tuple(parts)
 
 
-MOST_SLICED = 1 << 14
-"""Largest strided slice, in elements, that may differ between bodies: each body gets a copy of its slice."""
+MOST_SLICED = number("transforms.repeats.MOST_SLICED")
 
 
 def _may_differ(op: Operation) -> bool:

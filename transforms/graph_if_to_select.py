@@ -26,13 +26,14 @@ from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.conditional import CaseOp
 from ..dialects.graph.elementwise import ElementwiseOp
 from ..dialects.types import DYNAMIC, has_symbols, shape_of
+from ..thresholds import number
 from ._conditionals import choose
 from ._for_loops import select_values
 from ._functions import called_functions, callees_first, clone_body, holds, replace_op
 from ._residuals import is_cheap
 
-SLOW = 8
-"""Weight of an elementwise op that is not cheap (a division, an exponential), in cheap ops: an estimate for all targets."""
+SLOW = number("transforms.if_to_select.SLOW")
+MOST = number("transforms.if_to_select.MOST")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class GraphIfToSelectPass(ModulePass):
     """
 
     name = "graph-if-to-select"
-    limit: int = 256
+    limit: int = MOST
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in callees_first(op) if holds(op, CaseOp) else ():

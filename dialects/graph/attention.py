@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.irdl import prop_def, result_def, var_operand_def
 
+from ... import thresholds
 from ...errors import DTypeError, ShapeError
 from ..sizes.polynomial import greatest, least
 from ..text_defaults import TextDefault, constant
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
     from .builder import GraphBuilder
     from .nest_writer import NestWriter
 
-CAUSAL_BLOCK = 64
-"""Queries in a block of causal attention. All queries of a block compute weights for the keys that its last query sees, and
-weights of unseen keys are 0, so that loops over both can be tiled."""
+CAUSAL_BLOCK = thresholds.number("graph.attention.CAUSAL_BLOCK")
 
 
 def _batch_attention(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:

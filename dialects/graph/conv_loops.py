@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from ...thresholds import number
 from ..sizes.polynomial import Size
 from ..types import element_of
 from . import window_plain
@@ -31,11 +32,8 @@ if TYPE_CHECKING:
     from .conv import ConvOp
     from .nest_writer import NestWriter
 
-FEW_TAPS = 8
-"""Most window elements, along the last dim in all phases of rows, that are unrolled; with more, equal phases form a loop."""
-
-FEW_PHASES = 4
-"""Largest number of phases that are each copied by loops of their own, with constant bounds."""
+FEW_TAPS = number("graph.conv_loops.FEW_TAPS")
+FEW_PHASES = number("graph.conv_loops.FEW_PHASES")
 
 
 def write_conv(op: ConvOp, b: NestWriter) -> None:

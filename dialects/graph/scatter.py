@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
+from ...thresholds import number
 from ..facts import OpFacts, Rounding, rounding_by
 from ..sizes.polynomial import Size
 from ..text_defaults import first_dims
@@ -160,11 +161,8 @@ def _batch_scatter(b: GraphBuilder, op: ScatterOp, operands: Sequence[SSAValue],
     return [b.scatter(x, updates, *indices, kind=kind, **props)]
 
 
-MAX_PARTS = 4
-"""Largest number of independent parts into which slices are divided for threads; each part reads all indices."""
-
-_LINE_BYTES = 128
-"""Smallest granule of a part, in bytes: two cache lines."""
+MAX_PARTS = number("graph.scatter.MAX_PARTS")
+_LINE_BYTES = number("graph.scatter._LINE_BYTES")
 
 
 @graph_op

@@ -13,6 +13,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from xdsl.irdl import BaseAttr, operand_def, prop_def, result_def, var_operand_def
 
 from ...errors import DTypeError, ShapeError
+from ...thresholds import number
 from ..facts import Cost, OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import ceil_quotient, greatest, least, positive
@@ -347,8 +348,7 @@ def _transpose_concat(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSA
     return b.slice(ct, start=start, stop=stop, step=[1] * len(start))
 
 
-_FEW_IN_TURNS = 4
-"""Largest number of operands of a stack that are stored together, as vectors that interleave their elements."""
+_FEW_IN_TURNS = number("graph.shape._FEW_IN_TURNS")
 
 
 @graph_op
@@ -434,8 +434,7 @@ class ConcatOp(GraphOp):
 # pad
 
 
-_LARGE = 1 << 16
-"""Smallest operand, in elements, around which only the padding is filled, in a nest for each side."""
+_LARGE = number("graph.shape._LARGE")
 
 
 def _padding(props: Props) -> list[tuple[int, int, int]]:

@@ -38,10 +38,10 @@ MAY_IMPORT = {
     "thresholds": set(),
     "extensions": {"errors"},
     "runtime": {"errors", "dialects"},  # the reference interpreter reads the meanings of the ops
-    "dialects": {"debug_counters", "extensions", "errors"},
+    "dialects": {"debug_counters", "extensions", "errors", "thresholds"},
     "codegen": {"extensions", "errors", "runtime"},  # an executable is machine code with its signature
     # the derivative of a call of a kernel is one of a kernel that is derived from its loops
-    "transforms": {"debug_counters", "dialects", "errors", "lowering.derivatives"},
+    "transforms": {"debug_counters", "dialects", "errors", "lowering.derivatives", "thresholds"},
     # what a composite stands for is fused again where its own loops cannot be built
     "lowering": {
         "dialects",
@@ -59,7 +59,16 @@ MAY_IMPORT = {
         "transforms.graph_name_sizes",  # what reads sizes finds no `?`, wherever a module comes from
     },
     # passes that choose an algorithm for a machine ask what it costs
-    "transforms.target": {"transforms", "lowering", "codegen.targets", "dialects", "extensions", "debug_counters", "errors"},
+    "transforms.target": {
+        "transforms",
+        "lowering",
+        "codegen.targets",
+        "dialects",
+        "extensions",
+        "debug_counters",
+        "errors",
+        "thresholds",
+    },
     "diagnostics": {"errors"},
     "debug_counters": set(),
     "pass_text": {"errors"},

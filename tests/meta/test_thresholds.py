@@ -14,6 +14,7 @@ from lamina.thresholds import THRESHOLDS
 ROOT = Path(__file__).parent.parent.parent
 STRATEGIES = sorted((ROOT / "lowering" / "strategies").glob("*.py"))
 ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+GRAPH = sorted([*(ROOT / "dialects" / "graph").glob("*.py"), *(ROOT / "transforms").rglob("*.py")])
 IN_BITS = re.compile(r"bits|width")
 """What is compared with a bare number nevertheless: the width of a type, which no benchmark decides."""
 
@@ -39,6 +40,38 @@ def test_strategies_compare_with_named_thresholds(path: Path) -> None:
     assert list(unnamed(ast.parse(path.read_text()))) == [], "give the number a row in thresholds.py"
 
 
+LIMITS = {
+    "dialects/graph/attention.py": "dims of an operand",
+    "dialects/graph/base.py": "types that are kept",
+    "dialects/graph/conv.py": "the tiles of Winograd's algorithm that there are",
+    "dialects/graph/eig.py": "iterations, after which there is no convergence",
+    "dialects/graph/eigenvector_phase.py": "bits of a number",
+    "dialects/graph/eigh.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/fft.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/matrices.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/random.py": "Threefry's numbers",
+    "dialects/graph/rules.py": "elements that a rule looks at: time of the compiler",
+    "dialects/graph/rules_elementwise.py": "elements that are folded: time of the compiler",
+    "dialects/graph/scan.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/schur.py": "iterations, after which there is no convergence",
+    "dialects/graph/sort_loops.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/top_k.py": "of an algorithm: kernels/ will have it",
+    "dialects/graph/winograd_transforms.py": "the window of Winograd's algorithm",
+    "transforms/_fold_control.py": "elements that are folded: time of the compiler",
+    "transforms/_repeats.py": "periods that are tried: time of the compiler",
+    "transforms/graph_name_sizes.py": "letters",
+    "transforms/graph_simplify.py": "rewrites: an end of a loop of the compiler",
+    "transforms/target/graph_winograd.py": "an order of dims",
+}
+"""Files with numbers that decide nothing which a benchmark could show, and what these are."""
+
+
+def test_loop_forms_and_passes_compare_with_named_thresholds() -> None:
+    found = {str(path.relative_to(ROOT)): lines for path in GRAPH if (lines := [*unnamed(ast.parse(path.read_text()))])}
+    assert {file: lines for file, lines in found.items() if file not in LIMITS} == {}, "give the number a row in thresholds.py"
+    assert not {file for file in LIMITS if (ROOT / file).exists()} - {*found}, "these have no such numbers any more"
+
+
 def test_unnamed_thresholds_are_found() -> None:
     text = "MOST = 4 << 20\nTWO = 2\ndef f(n, bits):\n    return n > 8 and n != 8 and n < MOST and bits < 32 and n >= 1"
     assert list(unnamed(ast.parse(text))) == ["1: MOST = 4 << 20", "4: n > 8"]
@@ -46,9 +79,10 @@ def test_unnamed_thresholds_are_found() -> None:
 
 def test_each_row_is_read_where_its_name_says() -> None:
     read = set()
-    for path in STRATEGIES:
+    for path in (*STRATEGIES, *GRAPH):
         names = re.findall(r'\b(?:number|ratio)\("([^"]+)"\)', path.read_text())
-        assert {name.partition(".")[0] for name in names} <= {path.stem}
+        room = "" if path in STRATEGIES else f"{path.parent.name}."
+        assert {name.rpartition(".")[0] for name in names} <= {room + path.stem.removeprefix("graph_").strip("_")}
         read.update(names)
     assert read == set(THRESHOLDS)
 

@@ -16,16 +16,12 @@ from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.contract import DotOp
 from ...dialects.graph.matrices import BLOCK, compared, part, transposed
 from ...dialects.types import shape_of
+from ...thresholds import number
 from .._functions import replace_op
 
-GRAM_BANDS = 4
-"""Number of bands of such a product: 5/8 of the multiplications remain; each further band is another kernel."""
-
-GRAM_LEAST = 256
-"""Smallest number of rows of such a product whose bands keep all registers busy."""
-
-GRAM_LEAST_WORK = 1 << 26
-"""Smallest product, in multiplications, a quarter of which takes longer than compiling and launching the bands."""
+GRAM_BANDS = number("target.gram.GRAM_BANDS")
+GRAM_LEAST = number("target.gram.GRAM_LEAST")
+GRAM_LEAST_WORK = number("target.gram.GRAM_LEAST_WORK")
 
 
 def gram_by_bands(b: GraphBuilder, op: DotOp) -> SSAValue | None:

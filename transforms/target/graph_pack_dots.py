@@ -32,11 +32,10 @@ from ...dialects.packed_dot import KINDS
 from ...dialects.types import element_of, shape_of
 from ...lowering.analysis.nests import ops_in
 from ...lowering.target import target_of
+from ...thresholds import number
 
-LEAST_WORK = 1 << 16
-"""Smallest product, in multiplications, for which packing pays."""
-LEAST_SIDE = 8
-"""Fewest rows and columns for which packed operands are read often enough."""
+LEAST_WORK = number("target.pack_dots.LEAST_WORK")
+LEAST_SIDE = number("target.pack_dots.LEAST_SIDE")
 
 
 @dataclass(frozen=True)

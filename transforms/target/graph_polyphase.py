@@ -28,9 +28,9 @@ from ...dialects.graph.conv import ConvOp
 from ...dialects.graph.convolution import Convolution, pick
 from ...dialects.types import DYNAMIC, element_of, shape_of
 from ...lowering.analysis.nests import ops_in
+from ...thresholds import number
 
-_MOVED = 6
-"""Cost of storing and interleaving a vector of results, in multiplications of vectors."""
+_MOVED = number("target.polyphase._MOVED")
 
 
 @dataclass(frozen=True)

@@ -40,16 +40,14 @@ from ...lowering.fallbacks import Fallback, record
 from ...lowering.snapshot import Snapshot
 from ...lowering.strategies.winograd import find_blocks
 from ...lowering.target import target_of
+from ...thresholds import ratio
 
-GAIN = 1.25
-"""Smallest estimated speedup over the direct form for which an algorithm is chosen."""
-
-# cycles, measured with 16 lanes: multiplications an element of a product, by how much of the peak it reaches; instructions and
-# waiting for memory a point of a vector of tiles or filters; moving an element to another order
-_EFFICIENCY = 0.75
-_IMAGE, _FILTERS, _RESULTS = 12.0, 9.0, 6.0
-_MOVED = 1.0
-
+GAIN = ratio("target.winograd.GAIN")
+_EFFICIENCY = ratio("target.winograd._EFFICIENCY")
+_IMAGE = ratio("target.winograd._IMAGE")
+_FILTERS = ratio("target.winograd._FILTERS")
+_RESULTS = ratio("target.winograd._RESULTS")
+_MOVED = ratio("target.winograd._MOVED")
 FEATURES_LAST = (0, 3, 1, 2)
 """Dims of images by their roles: batch, features, height, width."""
 
