@@ -135,7 +135,7 @@ lint: $(VENV)/.dev  ## ruff: rules and formatting
 	$(BIN)/python -m ruff format --check .
 
 types: $(VENV)/.dev  ## basedpyright on the package; editors find `lamina` in tests, too
-	@mkdir -p .venv/types && ln -sfn ../.. .venv/types/lamina
+	@$(BIN)/python -m lamina.tools.names --links .venv/types
 	$(BIN)/basedpyright --level error
 
 names: $(VENV)/.test  ## write what follows from the table of public names, names.toml: name_table.py and the stubs

@@ -2,6 +2,7 @@
 
     python -m lamina.tools.names            # write the files that differ
     python -m lamina.tools.names --check    # fail where one differs
+    python -m lamina.tools.names --links .venv/types    # a folder where static tools find the package of this checkout
 
 A name that a file defines by `def` or `class` is imported in the stub, so that editors lead to its source; a function that is
 made otherwise is written with the signature and the first line of its docstring that it has at run time.
@@ -38,14 +39,21 @@ _MADE = "from the table names.toml by `make names`: do not edit"
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="lamina.tools.names", description="Write name_table.py and stubs from names.toml.")
     parser.add_argument("--check", action="store_true", help="write nothing, and fail where a file differs")
-    check = parser.parse_args(arguments).check
+    parser.add_argument(
+        "--links", metavar="FOLDER", type=Path, help="write links to the package of this checkout, and nothing else"
+    )
+    options = parser.parse_args(arguments)
+    if options.links is not None:
+        write_links(options.links / "lamina")
+        return 0
+    check = options.check
     changed = _changed("name_table.py", name_table(), check)
     if changed:  # the stubs are to be those of the table as it is now
         table_of_names.MODULES = {space: row["module"] for space, row in table().items()}
         table_of_names.HOMES, table_of_names.HIDDEN = homes("names"), homes("hidden")
         public.cache_clear()
         hidden.cache_clear()
-    changed += [name for path, text in stubs() for name in _changed(path, text, check)]
+    changed += [name for path, text in (*stubs(), *submodules()) for name in _changed(path, text, check)]
     if check:
         print("".join(f"{name} is not what names.toml says: run `make names`\n" for name in changed), end="", file=sys.stderr)
     return int(check and bool(changed))
@@ -56,6 +64,7 @@ def _changed(path: str, text: str, check: bool) -> list[str]:
     if file.exists() and file.read_text(encoding="utf-8") == text:
         return []
     if not check:
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     return [path]
 
@@ -103,6 +112,40 @@ def stubs() -> Iterator[tuple[str, str]]:
         if "names" in row and set(row["names"]) != {module} and module not in seen:
             seen.add(module)
             yield _path(module).with_suffix(".pyi").as_posix(), stub(space, module)
+
+
+SUBMODULES = "namespaces"
+"""The folder of stubs of what programs import as `lamina.numpy`: packages of these names in an installation alone, as a folder
+`numpy` in the root would stand before NumPy for tools that run there."""
+
+
+def submodules() -> Iterator[tuple[str, str]]:
+    """The path and the text of the stub of each namespace whose module has another name."""
+    for space, row in table().items():
+        if (module := row["module"]) not in ("", space):
+            package = sys.modules[str(load_module.__module__).rpartition(".")[0]].__name__
+            lines = [
+                f"# {_MADE}",
+                f"from {package}.{module} import *",
+                f"from {package}.{module} import __all__ as __all__",
+                "",
+            ]
+            yield f"{SUBMODULES}/{space.replace('.', '/')}/__init__.pyi", "\n".join(lines)
+
+
+def write_links(package: Path) -> None:
+    """Links to the rooms, files and stubs of namespaces of this checkout: the package as an installation has it.
+
+    Static tools follow no editable installation of a package whose folder has another name.
+    """
+    if package.is_symlink():
+        package.unlink()
+    package.mkdir(parents=True, exist_ok=True)
+    for entry in (*ROOT.iterdir(), *(ROOT / SUBMODULES).iterdir()):
+        link = package / entry.name
+        is_part = (entry / "__init__.py").exists() or entry.suffix in (".py", ".pyi") or entry.parent.name == SUBMODULES
+        if is_part and not link.is_symlink():
+            link.symlink_to(entry)
 
 
 def _path(module: str) -> Path:
