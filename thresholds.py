@@ -401,7 +401,7 @@ THRESHOLDS: Mapping[str, Threshold] = {
         "Most operands of a stack that are stored together, as vectors that interleave them: more need more registers.",
         "stack: arrays",
     ),
-    "graph.shape._LARGE": Threshold(
+    "graph.pad._LARGE": Threshold(
         1 << 16,
         "elements",
         "Smallest operand around which only the padding is filled: a nest for each side against a test at each element.",

@@ -13,7 +13,7 @@ from . import base
 from .base import OPS
 
 FAMILIES = (
-    *("fusion", "create", "unary", "binary", "choose", "random", "shape", "reduce", "contract", "composite"),
+    *("fusion", "create", "unary", "binary", "choose", "random", "shape", "pad", "reduce", "contract", "composite"),
     *("complex", "fft", "conv", "window", "norms"),
     *(
         "gather",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
@@ -16,26 +16,26 @@ from ...errors import DTypeError, ShapeError
 from ...thresholds import number
 from ..facts import Cost, OpFacts, Rounding
 from ..sizes.attribute import SizesAttr
-from ..sizes.polynomial import ceil_quotient, greatest, least, positive
+from ..sizes.polynomial import ceil_quotient, least, positive
 from ..text_defaults import each_dim
 from ..types import COMPLEX, DYNAMIC, STORED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensor, unify
 from .base import Equation, GraphOp, Linear, Props, Read, Types, dims_map, graph_op, integer, ints, normalize_dims
-from .batching import along, later, repeated
+from .batching import along, later
 from .quiet import Quiet
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
     from .builder import GraphBuilder
 
-_INTS = DenseArrayBase.constr(i64)
-_SIZES = _INTS | BaseAttr(SizesAttr)
-_MOVED = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each")
+INTS = DenseArrayBase.constr(i64)
+SIZES = INTS | BaseAttr(SizesAttr)
+MOVED = OpFacts(rounding=Rounding.NONE, stores=(*STORED, *COMPLEX), on_parts="each")
 """The facts of ops that only move elements, of any type."""
-_INDEXED = _MOVED.but(cost=Cost.INDEX)
+_INDEXED = MOVED.but(cost=Cost.INDEX)
 """The facts of ops that are an index map, so that readers of the result may read the operand instead."""
 
 
-def _copy(b: ScalarBuilder, x: SSAValue) -> SSAValue:
+def copied(b: ScalarBuilder, x: SSAValue) -> SSAValue:
     return x
 
 
@@ -103,7 +103,7 @@ class ReshapeOp(GraphOp):
             return ()
         dims = iter([AffineDimExpr(d) for d, n in enumerate(space) if n != 1])
         exprs = tuple(AffineConstantExpr(0) if n == 1 else next(dims) for n in shape)
-        return (Equation(space, (Read(0, AffineMap(len(space), 0, exprs)),), _copy),)
+        return (Equation(space, (Read(0, AffineMap(len(space), 0, exprs)),), copied),)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class TransposeOp(GraphOp):
     name = "graph.transpose"
     facts = _INDEXED.but(numpy_view=True, covers_operands=True)
     x = operand_def(TensorType)
-    perm = prop_def(_INTS)
+    perm = prop_def(INTS)
     y = result_def(TensorType)
     syntax = "$x perm [perm]"
     derivative = Linear(lambda b, op, k, ct: b.transpose(ct, perm=inverse(ints(op.properties["perm"]))))
@@ -158,7 +158,7 @@ class TransposeOp(GraphOp):
 
     def equations(self) -> tuple[Equation, ...]:
         perm = ints(self.perm)
-        return (Equation(self.result_shape(), (Read(0, dims_map(len(perm), inverse(perm))),), _copy),)
+        return (Equation(self.result_shape(), (Read(0, dims_map(len(perm), inverse(perm))),), copied),)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class BroadcastOp(GraphOp):
     name = "graph.broadcast"
     facts = _INDEXED.but(covers_operands=True, pointwise=True, declares_sizes=True)
     x = operand_def(TensorType)
-    dims = prop_def(_INTS)
+    dims = prop_def(INTS)
     y = result_def(TensorType)
     syntax = "$x to [dims]"
     derivative = Linear(_transpose_broadcast)
@@ -244,7 +244,7 @@ class BroadcastOp(GraphOp):
             AffineConstantExpr(0) if shape[k] == 1 and result[d] != 1 else AffineDimExpr(d)
             for k, d in enumerate(ints(self.dims))
         ]
-        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), _copy),)
+        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), copied),)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -281,9 +281,9 @@ class SliceOp(GraphOp):
     name = "graph.slice"
     facts = _INDEXED.but(numpy_view=True)
     x = operand_def(TensorType)
-    start = prop_def(_SIZES)
-    stop = prop_def(_SIZES)
-    step = prop_def(_INTS)
+    start = prop_def(SIZES)
+    stop = prop_def(SIZES)
+    step = prop_def(INTS)
     y = result_def(TensorType)
     syntax = "$x (start [start])? stop [stop] (step [step])?"
     text_defaults = {"start": each_dim(0), "step": each_dim(1)}
@@ -326,12 +326,12 @@ class SliceOp(GraphOp):
         return offset
 
     def equations(self) -> tuple[Equation, ...]:
-        exprs = [_affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))]
+        exprs = [affine(d, step, start) for d, (start, step) in enumerate(zip(ints(self.start), ints(self.step), strict=True))]
         result = self.result_shape()
-        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), _copy),)
+        return (Equation(result, (Read(0, AffineMap(len(result), 0, tuple(exprs))),), copied),)
 
 
-def _affine(dim: int, factor: int, offset: int) -> AffineExpr:
+def affine(dim: int, factor: int, offset: int) -> AffineExpr:
     return AffineDimExpr(dim) * factor + AffineConstantExpr(offset)
 
 
@@ -366,7 +366,7 @@ class ConcatOp(GraphOp):
     """
 
     name = "graph.concat"
-    facts = _MOVED
+    facts = MOVED
     parts = var_operand_def(TensorType)
     dim = prop_def(IntegerAttr)
     y = result_def(TensorType)
@@ -421,168 +421,13 @@ class ConcatOp(GraphOp):
         dim, rank = self.dim.value.data, len(self.result_shape())
         identity = AffineMap.identity(rank)
         if len(self.operands) == 1:
-            return (Equation(self.result_shape(), (Read(0, identity),), _copy),)
+            return (Equation(self.result_shape(), (Read(0, identity),), copied),)
         found, offset = [], 0
         for k in range(len(self.operands)):
-            exprs = tuple(_affine(d, 1, offset if d == dim else 0) for d in range(rank))
-            found.append(Equation(self.shape(k), (Read(k, identity),), _copy, write=AffineMap(rank, 0, exprs)))
+            exprs = tuple(affine(d, 1, offset if d == dim else 0) for d in range(rank))
+            found.append(Equation(self.shape(k), (Read(k, identity),), copied, write=AffineMap(rank, 0, exprs)))
             offset += self.shape(k)[dim]
         return tuple(found)
-
-
-# --------------------------------------------------------------------------------------------------------------------
-# pad
-
-
-_LARGE = number("graph.shape._LARGE")
-
-
-def _padding(props: Props) -> list[tuple[int, int, int]]:
-    return list(zip(*(ints(props[name]) for name in ("low", "high", "interior")), strict=True))
-
-
-def _padded(size: int, low: int, high: int, interior: int) -> int:
-    return low + size + (positive(size - 1) * interior if interior else 0) + high
-
-
-def _surviving(size: int, low: int, high: int, interior: int) -> tuple[int, int]:
-    """First operand index that negative padding leaves in the result, and one past the last."""
-    step, result = interior + 1, _padded(size, low, high, interior)
-    if step == 1:
-        first = positive(-low)
-        return first, greatest(first, size - positive(-high))
-    first = max(0, -(low // step))
-    return first, greatest(first, least(size, (result - 1 - low) // step + 1))
-
-
-def _transpose_pad(b: GraphBuilder, op: GraphOp, k: int, ct: SSAValue) -> SSAValue:
-    padding = _padding(op.properties)
-    rank = len(padding)
-    if k == 1:
-        # the fill value is wherever no element of x is
-        ones = b.full(1, op.operands[0].type)
-        zero = b.const(0, element_of(ct))
-        low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
-        fill = b.sub(b.full_like(ct, 1), b.pad(ones, zero, low=low, high=high, interior=interior))
-        return b.reduce(b.mul(ct, fill), kind="add", dims=tuple(range(rank)))
-    # cut what padding added, give back zeros for what it cut, drop the interior
-    zero = b.const(0, element_of(ct))
-    trimmed = b.pad(ct, zero, low=[-p[0] for p in padding], high=[-p[1] for p in padding], interior=[0] * rank)
-    if any(p[2] for p in padding):
-        trimmed = b.slice(trimmed, start=[0] * rank, stop=list(shape_of(trimmed)), step=[p[2] + 1 for p in padding])
-    return trimmed
-
-
-def _batch_pad(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batched: Sequence[bool]) -> Sequence[SSAValue]:
-    x, value = operands
-    low, high, interior = (ints(op.properties[name]) for name in ("low", "high", "interior"))
-    if not batched[1]:
-        return [b.pad(x, value, low=(0, *low), high=(0, *high), interior=(0, *interior))]
-    if not batched[0]:
-        x = repeated(b, x, shape_of(value)[0])
-    element = element_of(x)
-    zero = b.const(0, element)
-    moved = b.pad(x, zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
-    inside = b.pad(b.full(1, x.type), zero, low=(0, *low), high=(0, *high), interior=(0, *interior))
-    fill = b.broadcast(value, (0,), shape_of(moved))
-    return [b.select(b.cmp(inside, b.full_like(inside, 0), predicate="ne"), moved, fill)]
-
-
-@graph_op
-class PadOp(GraphOp):
-    """Put `low` elements before, `high` after and `interior` between the elements of each dim; negative ones are cut.
-
-    ```mlir
-    %y = graph.pad %x, %v low [1] high [2] interior [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
-    ```
-
-    (C1) The fill value is a scalar of the operand's element type.
-    (C2) One low, high and interior a dim; interior is not negative.
-    (C3) No size of the result is negative.
-    """
-
-    name = "graph.pad"
-    facts = _MOVED
-    x = operand_def(TensorType)
-    value = operand_def(TensorType)
-    low = prop_def(_SIZES)
-    high = prop_def(_SIZES)
-    interior = prop_def(_INTS)
-    y = result_def(TensorType)
-    syntax = "$x, $value (low [low])? (high [high])? (interior [interior])?"
-    text_defaults = {"low": each_dim(0), "high": each_dim(0), "interior": each_dim(0)}
-    derivative = Linear(_transpose_pad)
-    batching = _batch_pad
-
-    @classmethod
-    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        x, value = operands
-        if value.get_shape() or value.element_type != x.element_type:  # C1
-            raise DTypeError(f"fill value must be a tensor<{x.element_type}>, got {value}")
-        shape = x.get_shape()
-        low, high, interior = (ints(props[name]) for name in ("low", "high", "interior"))
-        if not len(low) == len(high) == len(interior) == len(shape) or any(i < 0 for i in interior):  # C2
-            raise ShapeError(
-                f"low, high and interior need one entry for each dim of {show_shape(shape)}, interior not negative"
-            )
-        sizes = []
-        for size, lo, hi, inner in zip(shape, low, high, interior, strict=True):
-            sizes.append(DYNAMIC if size == DYNAMIC else _padded(size, lo, hi, inner))
-            if sizes[-1] != DYNAMIC and sizes[-1] < 0:  # C3
-                raise ShapeError(f"padding {lo}, {hi} leaves a dim of size {size} with size {sizes[-1]}")
-        return (tensor(x.element_type, sizes),)
-
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        x, value = operands
-        padding = _padding(self.properties)
-        result = np.full([_padded(n, *p) for n, p in zip(x.shape, padding, strict=True)], value, x.dtype)
-        source, target = [], []
-        for size, (low, high, interior) in zip(x.shape, padding, strict=True):
-            first, last = _surviving(size, low, high, interior)
-            source.append(slice(first, last))
-            start = low + first * (interior + 1)
-            target.append(slice(start, start + max(0, last - first - 1) * (interior + 1) + (last > first), interior + 1))
-        result[tuple(target)] = x[tuple(source)]
-        return (result,)
-
-    def equations(self) -> tuple[Equation, ...]:
-        rank = len(self.result_shape())
-        space, reads, writes = [], [], []
-        for d, (size, (low, high, interior)) in enumerate(zip(self.shape(), _padding(self.properties), strict=True)):
-            first, last = _surviving(size, low, high, interior)
-            space.append(last - first)
-            reads.append(_affine(d, 1, first))
-            writes.append(_affine(d, interior + 1, low + first * (interior + 1)))
-        inside = Equation(
-            tuple(space), (Read(0, AffineMap(rank, 0, tuple(reads))),), _copy, write=AffineMap(rank, 0, tuple(writes))
-        )
-        value = (Read(1, AffineMap(rank, 0, ())),)
-        if not self._has_wide_inside(space):
-            return Equation(self.result_shape(), value, _copy), inside
-        return *(Equation(size, value, _copy, write=to) for size, to in self._borders(space)), inside
-
-    def _has_wide_inside(self, space: Sequence[Any]) -> bool:
-        """Whether filling all of the result first would write most of a large one twice."""
-        shape = self.result_shape()
-        return not any(ints(self.interior)) and all(isinstance(n, int) for n in (*shape, *space)) and prod(space) >= _LARGE
-
-    def _borders(self, space: Sequence[int]) -> list[tuple[tuple[int, ...], AffineMap]]:
-        """The sizes of the regions of padding, and where each begins: before and after the operand in each dim.
-
-        In the dims before that one a region is as long as the operand, in those after it as long as the result.
-        """
-        shape = self.result_shape()
-        begin = [max(0, n) for n in ints(self.low)]
-        found: list[tuple[tuple[int, ...], AffineMap]] = []
-        for d, size in enumerate(space):
-            end = begin[d] + size
-            for first, length in ((0, begin[d]), (end, shape[d] - end)):
-                if length:
-                    sizes = (*space[:d], length, *shape[d + 1 :])
-                    starts = (*begin[:d], first, *[0] * (len(shape) - d - 1))
-                    to = AffineMap(len(shape), 0, tuple(_affine(e, 1, start) for e, start in enumerate(starts)))
-                    found.append((sizes, to))
-        return found
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -603,7 +448,7 @@ class ReverseOp(GraphOp):
     name = "graph.reverse"
     facts = _INDEXED.but(numpy_view=True)
     x = operand_def(TensorType)
-    dims = prop_def(_INTS)
+    dims = prop_def(INTS)
     y = result_def(TensorType)
     syntax = "$x dims [dims]"
     types = "same"
@@ -625,5 +470,5 @@ class ReverseOp(GraphOp):
 
     def equations(self) -> tuple[Equation, ...]:
         shape, dims = self.result_shape(), ints(self.dims)
-        exprs = [_affine(d, -1, n - 1) if d in dims else AffineDimExpr(d) for d, n in enumerate(shape)]
-        return (Equation(shape, (Read(0, AffineMap(len(shape), 0, tuple(exprs))),), _copy),)
+        exprs = [affine(d, -1, n - 1) if d in dims else AffineDimExpr(d) for d, n in enumerate(shape)]
+        return (Equation(shape, (Read(0, AffineMap(len(shape), 0, tuple(exprs))),), copied),)
