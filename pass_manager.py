@@ -123,16 +123,6 @@ def _require_anchor(name: str, ctx: Context) -> None:
         raise UnknownPassError(f"pass pipeline: '{name}' is not isolated from above: passes run on the op around it")
 
 
-def run_pipeline(pipeline: Nest, module: ModuleOp, ctx: Context, observer: Observer | None = None) -> None:
-    """Run a pipeline on a module, in place.
-
-    Raises:
-        LaminaError, DiagnosticException: a pass cannot proceed and says why.
-        InternalError: a pass failed otherwise, or left IR that does not verify.
-    """
-    run_elements(pipeline.elements, module, ctx, observer or Quiet())
-
-
 def run_elements(elements: Sequence[ModulePass | Nest], op: Operation, ctx: Context, observer: Observer) -> None:
     """Run the elements of a pipeline on an op, in order."""
     for element in elements:

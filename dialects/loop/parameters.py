@@ -217,22 +217,6 @@ class Sizes:
         return tensor(parameter.element, shape)
 
 
-def spell_size(expr: AffineExpr, names: Sequence[str]) -> str:
-    """A size or stride in messages, over the names of the index arguments.
-
-    >>> spell_size(AffineExpr.dimension(0) * 2 + AffineExpr.dimension(1) - 1, ["M", "N"])
-    '2*M + N - 1'
-    """
-    form = linear_form(expr, len(names))
-    if form is None:
-        return str(expr)
-    terms = [(c, n if abs(c) == 1 else f"{abs(c)}*{n}") for c, n in zip(form[0], names, strict=True) if c]
-    if form[1] or not terms:
-        terms.append((form[1], str(abs(form[1]))))
-    first, *rest = terms
-    return ("-" if first[0] < 0 else "") + first[1] + "".join(f" {'-' if c < 0 else '+'} {t}" for c, t in rest)
-
-
 def _dtype(element: Any) -> str:
     return str(numpy_dtype(element))
 

@@ -427,16 +427,6 @@ def substituted(size: Any, value: Callable[[Symbol], Any]) -> Any:
     return size.substitute(value) if isinstance(size, Size) else size
 
 
-def exact_quotient(size: Any, by: Any) -> Any:
-    """`size / by` where that is a size for all values of symbols; else None."""
-    if isinstance(size, int) and isinstance(by, int):
-        return None if not by or size % by else size // by
-    if not isinstance(by, Size):
-        return None if isinstance(size, int) else _exact_number(size, by)
-    quotient, rest = _long_division(size, by)
-    return quotient if isinstance(rest, int) and rest == 0 else None
-
-
 def floor_quotient(size: Any, by: Size) -> Any:
     """`size / by` rounded down, where that is a size for all values of symbols; else None: `n * n // (n + 1)` is `n - 1`."""
     quotient, rest = _long_division(size, by)
@@ -463,14 +453,6 @@ def _long_division(size: Any, by: Size) -> tuple[Any, Any]:
         term = _sum([(((left, c // coefficient),), 1)])
         quotient, rest = quotient + term, rest - term * by
     return quotient, rest
-
-
-def _exact_number(size: Size, by: int) -> Any:
-    if by == 0:
-        return None
-    if all(_content(monomial, c) % by == 0 for monomial, c in size.terms):
-        return _divided(size, by)
-    return None
 
 
 def _content(monomial: Monomial, c: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dialects.element_types import TABLE, Kind, bf16, numpy_dtype
+from ...dialects.element_types import TABLE, Kind, numpy_dtype
 from ...errors import DTypeError
 from .config import Options, config
 from .promotion_lattice import least_above
@@ -26,7 +26,7 @@ FLOAT32, FLOAT64, INT32, INT64, BOOL = (np.dtype(n) for n in ("float32", "float6
 COMPLEX64, COMPLEX128 = np.dtype("complex64"), np.dtype("complex128")
 float0 = np.dtype([("float0", np.void, 0)])
 """Of tangents and gradients of integers, which have no elements."""
-FLOAT16, BFLOAT16 = np.dtype(np.float16), numpy_dtype(bf16)
+FLOAT16 = np.dtype(np.float16)
 STORED = tuple(row.dtype for row in TABLE if row.is_stored)
 """Storage-only dtypes: arithmetic is done in another one."""
 _COMPUTED = {row.dtype: numpy_dtype(row.computed_in) for row in TABLE if row.computed_in is not None}

@@ -129,8 +129,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return value if value.replace("_", "a").isalnum() and not value[:1].isdigit() else f'"{value}"'
     return str(value)
-
-
-def consumed(before: KernelOp, after: KernelOp) -> set[str]:
-    """Loops of a kernel that a primitive replaced."""
-    return set(loops(before)) - set(loops(after))
