@@ -14,7 +14,7 @@ from types import ModuleType
 from .. import extensions
 
 ROOT = Path(__file__).parent.parent
-FRONT = ("compat", "frontend", "library", "tools", "train")
+FRONT = ("api", "compat", "frontend", "interop", "library", "tools", "train")
 """The rooms that make IR: keys hold the IR itself, or `frontend_version` beside the facts of a kernel that is not translated
 again."""
 

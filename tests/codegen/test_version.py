@@ -12,7 +12,8 @@ import pytest
 from lamina.codegen import version
 
 ROOT = Path(__file__).parent.parent.parent
-PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+PACKAGES = ["lamina", *(name for name in SETUPTOOLS["packages"] if name not in SETUPTOOLS["package-dir"])]
 FOLDERS = [package.removeprefix("lamina").lstrip(".").replace(".", "/") for package in PACKAGES]
 COMPILER = [folder for folder in FOLDERS if folder.split("/")[0] not in version.FRONT]
 

@@ -14,10 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
-STUBS = [name for name, folder in SETUPTOOLS["package-dir"].items() if folder.startswith("namespaces/")]
-PACKAGE = sorted(
-    {name.split(".")[1] for name in SETUPTOOLS["packages"] if "." in name and ".".join(name.split(".")[:2]) not in STUBS}
-)
+NAMESPACES = {name.partition(".")[2] for name in SETUPTOOLS["package-dir"]}
+PACKAGE = sorted({name.split(".")[1] for name in SETUPTOOLS["packages"] if "." in name} - NAMESPACES)
 """The folders of the package."""
 ROOMS = (*PACKAGE, "*.py", "tests", "benchmarks", "examples", "docs", "README.md", "CONTRIBUTING.md")
 
