@@ -149,9 +149,10 @@ def _compared() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
-def test_every_function_of_nothing():
+@pytest.mark.parametrize("part", range(8))
+def test_every_function_of_nothing(part: int) -> None:
     count, wrong = 0, list[str]()
-    for name, ours, theirs in _compared():
+    for name, ours, theirs in list(_compared())[part::8]:
         for args, options in _calls():
             said = f"{name}({', '.join(f'{x.dtype}{list(x.shape)}' for x in args)}, {options})"
             with warnings.catch_warnings():
@@ -165,7 +166,7 @@ def test_every_function_of_nothing():
                 _same(ours(*args, **options), wanted, said)
             except Exception as error:
                 wrong.append(f"{said}: {type(error).__name__}: {str(error).splitlines()[-1]}")
-    assert count > 3000
+    assert count > 320
     assert not wrong, "\n".join(wrong)
 
 
