@@ -24,6 +24,7 @@ from ..dialects.loop.subscripts import linear_form
 from ..dialects.operations import ops_of
 from ..dialects.scalar_facts import facts_of
 from ..dialects.types import DYNAMIC, is_bool, is_float, scalar_of, shape_of
+from .analysis.bounds import constant_extent
 from .analysis.conditions import known_at
 from .analysis.facts import kept
 from .analysis.lanes import has_own_bounds, lane_stride, runs_along, stops_apart, varying_values
@@ -38,8 +39,12 @@ DATA_TRIPS = 32.0
 """Assumed trip count of a loop with bounds from memory, like the length of the rows of a sparse matrix."""
 _DIVERGENCE = 1.5
 """Lanes that stop at different times wait for the last one (a factor on instructions)."""
+_SEARCHING = 2.5
+"""The same where a condition on data stops them: trip counts then differ more than the lengths of rows do."""
 _LATENCY = 8.0
 """Latency of an addition, in instructions."""
+_IN_ORDER = 2.0
+"""Instructions that add one lane of a vector to a sum that keeps its order."""
 _OVERLAPPED = 64
 """Greatest number of terms of a sum whose latency is hidden: processors execute later ops meanwhile."""
 _CHAINS = 4
@@ -132,10 +137,13 @@ class Costs:
     Args:
         target: None: a generic machine; nothing is widened.
         may_widen: whether widening a loop is legal, or may be proved to be.
+        in_order: whether a reduction that may be widened keeps the order of its terms.
     """
 
-    def __init__(self, target: Target | None, may_widen: Callable[[ForOp], bool]):
-        self.target, self.may_widen = target, may_widen
+    def __init__(
+        self, target: Target | None, may_widen: Callable[[ForOp], bool], in_order: Callable[[ForOp], bool] = lambda loop: False
+    ):
+        self.target, self.may_widen, self.in_order = target, may_widen, in_order
 
     def plan(self, at: ForOp | Block) -> Plan:
         """The cheapest way to run a loop, or a block, once."""
@@ -164,10 +172,15 @@ class Costs:
         best = Plan(count * _iteration(loop, inner.cost), inner.widened)
         if self.target is None or not self.may_widen(loop):
             return best
-        wide = _Wide(self.target, loop)
+        in_order = self.in_order(loop)
+        wide = _Wide(self.target, loop, in_order)
         runs = count / wide.lanes if loop.trip_count() is None else -(-count // wide.lanes)
-        cost = runs * (wide.block(loop.body.block) + 1)
-        if loop.kind.data == "reduce":
+        each = wide.block(loop.body.block) + 1
+        if in_order:
+            lanes = wide.lanes * len(loop.results)
+            each = max(each + _IN_ORDER * lanes, _LATENCY * wide.lanes if count >= _OVERLAPPED else 0.0)
+        cost = runs * each
+        if loop.kind.data == "reduce" and not in_order:
             cost += 3 * wide.lanes.bit_length()  # the tree that combines the lanes
         return Plan(cost, [(loop, wide.lanes)]) if cost < best.cost else best
 
@@ -210,11 +223,12 @@ class _Wide:
         registers: registers in a vector.
     """
 
-    def __init__(self, target: Target, loop: ForOp):
+    def __init__(self, target: Target, loop: ForOp, in_order: bool = False):
         self.target, self.loop, self.varying = target, loop, varying_values(loop)
         native, known = target.lanes(_widest(loop, self.varying)), loop.trip_count()
-        lanes = self._lanes(native) if known is None else native * self._registers(native, known)
-        while known is not None and lanes // 2 >= known:
+        lanes = native if in_order else self._lanes(native) if known is None else native * self._registers(native, known)
+        most = known if known is not None else constant_extent(loop)
+        while most is not None and lanes > 2 and lanes // 2 >= most:
             lanes //= 2
         self.lanes = max(2, lanes)
         self.registers = max(1, lanes // native)
@@ -247,9 +261,13 @@ class _Wide:
 
     def _op(self, op: Operation) -> float:
         if isinstance(op, ForOp):
-            return self._divergence(has_own_bounds(op, self.varying)) * trips(op) * _iteration(op, self.block(op.body.block))
+            return (
+                (_DIVERGENCE if has_own_bounds(op, self.varying) else 1.0)
+                * trips(op)
+                * _iteration(op, self.block(op.body.block))
+            )
         if isinstance(op, WhileOp):
-            return self._divergence(stops_apart(op, self.varying)) * DATA_TRIPS * self.block(op.body.block)
+            return (_SEARCHING if stops_apart(op, self.varying) else 1.0) * DATA_TRIPS * self.block(op.body.block)
         if isinstance(op, IfOp):
             return 2 + sum(self.block(block) for region in op.regions for block in region.blocks)
         if isinstance(op, LoadOp | StoreOp):
@@ -260,15 +278,13 @@ class _Wide:
             return instructions(op, self.target)
         return (self.lanes * self.target.gather if _is_scalarized(op) else self.registers) * instructions(op, self.target)
 
-    def _divergence(self, diverges: bool) -> float:
-        return _DIVERGENCE if diverges else 1.0
-
     def _access(self, op: LoadOp | StoreOp) -> float:
         """Instructions of an access by all lanes."""
-        if op.buffer in self.varying:  # local buffers of lanes are contiguous
+        is_own, apart = op.buffer in self.varying, [index for index in op.indices if index in self.varying]
+        if is_own and not apart:  # local buffers of lanes are contiguous
             return self.registers
         stride = lane_stride(op, self.loop.index)
-        if stride is None or any(index in self.varying and index is not self.loop.index for index in op.indices):
+        if is_own or stride is None or any(index is not self.loop.index for index in apart):
             return self.lanes * (self.target.scatter if isinstance(op, StoreOp) else self.target.gather)
         if stride[1] == 0:
             return 1.0 if isinstance(op, LoadOp) else self.lanes * self.target.scatter

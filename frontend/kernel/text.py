@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
@@ -177,6 +178,9 @@ class _Printer:
             return self.lanes(op) + self.masked(op.mask)
         if isinstance(op, ReduceLanesOp):
             return f"reduce_lanes({', '.join([repr(op.monoid.data), *xs])})"
+        if isinstance(op, vector.ExtractOp):
+            at = [str(n) if n != DYNAMIC_INDEX else xs[1] for n in op.static_position.get_values()]
+            return f"{xs[0]}[{', '.join(at)}]"
         if op.name == "arith.muli" and xs[1] == "-1":
             return f"-{xs[0]}"
         if op.name == "arith.addi" and _NEGATIVE.fullmatch(xs[1]):

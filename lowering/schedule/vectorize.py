@@ -15,7 +15,8 @@ lanes. A `parallel` loop promises as much; it is refused only when a counterexam
 `tail`: "masked" as above; "scalar": the original loop for the remainder; "predicated": one loop, every iteration under a mask.
 A loop that ends at the least of several bounds is predicated, since the start of its remainder is no affine expression; one
 whose trip count `lanes` divides has no remainder and no mask. Inside, `loop.if` becomes masks and selections, `loop.while` runs
-until the last lane stops, local buffers get a dim of lanes. A reduction sums in another order: lanes, then a fixed tree.
+until the last lane stops, local buffers get a dim of lanes. A reduction sums in another order: lanes, then a fixed tree; with
+`ordered` it computes its terms on vectors and adds them one after the other, so that its result stays the same.
 
 Returns the loop on full vectors, which keeps the name, and the remainder loop, as far as they exist.
 """
@@ -29,7 +30,7 @@ from typing import Literal
 
 from xdsl.ir import Operation
 
-from ...dialects.loop.loops import ForOp, KernelOp, WhileOp
+from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, WhileOp
 from ...dialects.types import MOST_LANES
 from ..analysis.accesses import Access, accesses
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, first_conflict, pairs
@@ -131,12 +132,14 @@ class Vectorize(Primitive):
         lanes: elements in each vector, a power of two; may be a multiple of a register's lanes, and then takes several
             registers.
         tail: how the remainder runs: "masked", "scalar" or "predicated".
+        ordered: whether the terms of a reduction are combined in the order of the loop.
     """
 
     name = "loop-vectorize"
     loop: str
     lanes: int
     tail: Literal["masked", "scalar", "predicated"] = "masked"
+    ordered: bool = False
 
     def check(self, kernel: KernelOp) -> None:
         loop = find(kernel, self.loop, self.as_text())
@@ -154,6 +157,8 @@ class Vectorize(Primitive):
         if loop.monoid is None and loop.results:
             carried = ", ".join(f"%{a.name_hint or 'a value'}" for a in loop.body.block.args[1:])
             raise self.refuse(f"the loop carries {carried} from iteration to iteration")
+        if self.ordered and (loop.monoid is None or loop.monoid.data in PAIR_MONOIDS):
+            raise self.refuse("only the terms of a reduction of single values can be combined in order")
         reason = obstacle(loop)
         if reason is not None:
             raise self.refuse(reason)
@@ -167,7 +172,7 @@ class Vectorize(Primitive):
             raise self.refuse(f"iterations less than {self.lanes} apart depend on one another: {conflict}", conflict)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
-        made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail)
+        made = widen(find(kernel, self.loop, self.as_text()), self.lanes, self.tail, ordered=self.ordered)
         made[0].index.name_hint = self.loop
         fresh = FreshNames(kernel)
         for rest in made[1:]:  # names are unique, also those of inner loops

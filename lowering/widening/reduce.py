@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
@@ -13,7 +13,7 @@ from ...dialects.loop.loops import PAIR_MONOIDS, ForOp
 from ...dialects.loop.memory import LoadOp, ReduceLanesOp
 from ...dialects.operations import create
 from ...dialects.scalar import ScalarBuilder, identity_value
-from ...dialects.types import is_bool, is_float, scalar_of
+from ...dialects.types import is_bool, is_float, scalar_of, shape_of
 from ...dialects.types import vector as vector_type
 from ...dialects.vocabulary import number_of
 
@@ -81,6 +81,27 @@ def reduce_lanes(builder: ScalarBuilder, monoid: str, vectors: Sequence[SSAValue
     op = ReduceLanesOp.create(operands=vectors, result_types=types, properties=properties)
     builder.insert(op)
     return op.results
+
+
+def in_order(vectors: Sequence[SSAValue], monoid: str, carried: Sequence[SSAValue], block: Block) -> list[SSAValue]:
+    """The lanes of each vector combined with a carried value one after the other; a product is added unrounded."""
+    builder, found = ScalarBuilder(block), []
+    for vector_of_terms, value in zip(vectors, carried, strict=True):
+        product = vector_of_terms.owner
+        is_product = monoid == "add" and isinstance(product, arith.MulfOp) and not vector_of_terms.uses
+        is_product = is_product and list(vectors).count(vector_of_terms) == 1
+        for lane in range(shape_of(vector_of_terms)[0]):
+            if is_product and isinstance(product, arith.MulfOp):
+                x, y = (_lane(builder, factor, lane) for factor in product.operands)
+                value = builder.insert(create(math.FmaOp, operands=[x, y, value], result_types=[value.type]))
+            else:
+                value = builder.combine(monoid, value, _lane(builder, vector_of_terms, lane))
+        found.append(value)
+    return found
+
+
+def _lane(builder: ScalarBuilder, value: SSAValue, lane: int) -> SSAValue:
+    return builder.insert(vector.ExtractOp(value, [lane], scalar_of(value.type)))
 
 
 def contributions(values: Sequence[SSAValue], monoid: str, mask: SSAValue, block: Block, constants: Block) -> list[SSAValue]:

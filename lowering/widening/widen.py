@@ -11,7 +11,8 @@
                                                    %a = loop.load %x[%i_rest] mask %m ...
 
 A reduction keeps a vector of partial results, combined at the end in a fixed tree, so its order is a fact of the schedule and
-not of the machine. Whether iterations may run in one vector is not decided here: see `schedule/vectorize.py`.
+not of the machine. If it is `ordered`, only its terms are vectors: the lanes are added one after the other. Whether iterations
+may run in one vector is not decided here: see `schedule/vectorize.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ..analysis.nests import buffer_name, kernel_of, walk
 from ..index_arith import IndexArith
 from .body import Body
 from .bounds import Part, Tail, parts
-from .reduce import combined, contributions, partial
+from .reduce import combined, contributions, in_order, partial
 from .registers import make_room
 
 _INDEX = IndexType()
@@ -64,23 +65,27 @@ def is_lanewise(op: Operation) -> bool:
     return is_arithmetic(op) and not op.regions
 
 
-def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
-    """Replace a loop without obstacles; returns the loop on full vectors and the remainder loop, if needed."""
+def widen(loop: ForOp, lanes: int, tail: Tail = "masked", *, ordered: bool = False) -> list[ForOp]:
+    """Replace a loop without obstacles; returns the loop on full vectors and the remainder loop, if needed.
+
+    Args:
+        ordered: whether a reduction keeps its order, of single values: it then carries scalars.
+    """
     block = loop.parent_block()
     assert block is not None
     top, after, loops, masks = Block(), Block(), list[ForOp](), list[SSAValue | None]()
     reducing = loop.monoid is not None
-    values: Sequence[SSAValue] = partial(loop, lanes, top) if reducing else []
+    values: Sequence[SSAValue] = [] if not reducing else loop.inits if ordered else partial(loop, lanes, top)
     plan = parts(loop, lanes, tail)
     rest = next((part for part in plan if part.lanes == "scalar"), None)
     for part in plan:
         if part is rest:
             continue
-        new, mask = _widened(loop, part, lanes, top, values)
+        new, mask = _widened(loop, part, lanes, top, values, ordered)
         loops.append(new)
         masks.append(mask)
         values = list(new.results)
-    if reducing and loops:
+    if reducing and loops and not ordered:
         values = combined(loop, values, after)
     for new in loops:
         sweep(new.body.block)
@@ -104,23 +109,30 @@ def widen(loop: ForOp, lanes: int, tail: Tail = "masked") -> list[ForOp]:
     return loops
 
 
-def _widened(loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue]) -> tuple[ForOp, SSAValue | None]:
+def _widened(
+    loop: ForOp, part: Part, lanes: int, top: Block, values: Sequence[SSAValue], ordered: bool
+) -> tuple[ForOp, SSAValue | None]:
     """One detached vector loop, and its mask."""
     monoid = loop.monoid.data if loop.monoid is not None else None
-    body = Block(arg_types=[_INDEX])
-    body.args[0].name_hint = loop.index.name_hint
+    carried = [value.type for value in values] if ordered else []
+    body = Block(arg_types=[_INDEX, *carried])
+    for new_argument, argument in zip(body.args, loop.body.block.args, strict=False):
+        new_argument.name_hint = argument.name_hint
     mask = _mask(loop, part, lanes, body, top)
     copy = Body(loop, lanes, body, top, mask)
     copy.copy(loop.body.block, body)
     results = [copy.vector(value, body) for value in yielded(loop.body.block)]
     if mask is not None and monoid is not None:
         results = contributions(results, monoid, mask, body, top)
+    if ordered and monoid is not None:
+        results = in_order(results, monoid, body.args[1:], body)
+        monoid = None
     body.add_op(YieldOp.create(operands=results))
     new = ForOp.build_loop(
         part.lower,
         part.upper,
         step=loop.step.value.data * lanes,
-        kind="vector" if monoid is None else "reduce",
+        kind="reduce" if monoid is not None else "seq" if ordered else "vector",
         monoid=monoid,
         inits=values,
         body=body,

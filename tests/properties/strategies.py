@@ -837,7 +837,8 @@ class _Steps:
         if self.rng.random() < 0.6:  # an innermost one
             inner = [n for n, op in self.loops.items() if not any(isinstance(x, ForOp) and x is not op for x in op.walk())]
             name = self.rng.choice(inner or [name])
-        return {"loop": name, "lanes": lanes, "tail": self.rng.choice(("masked", "scalar", "predicated"))}
+        ordered = self.loops[name].kind.data == "reduce" and self.rng.random() < 0.5
+        return {"loop": name, "lanes": lanes, "tail": self.rng.choice(("masked", "scalar", "predicated")), "ordered": ordered}
 
     def stage(self) -> dict[str, Any]:
         buffer, loop, moving = self.access(LoadOp) or ("a", self.loop(), [])
@@ -1005,7 +1006,7 @@ def reassociates(schedule: Schedule, step: Primitive) -> bool:
     """Whether a step, before it is taken, may change the order of a sum."""
     if step.name in ("loop-regroup", "loop-ungroup") or getattr(step, "reassociate", False):
         return True
-    if step.name not in ("loop-vectorize", "loop-unroll-and-jam", "loop-deinterleave"):
+    if step.name not in ("loop-vectorize", "loop-unroll-and-jam", "loop-deinterleave") or getattr(step, "ordered", False):
         return False
     loop = loops(schedule.kernel).get(getattr(step, "loop", ""))
     return loop is not None and loop.kind.data == "reduce"
