@@ -1,13 +1,15 @@
-"""Which kernels LLVM's own optimizations serve: those with a loop without vectors, or with small integers.
+"""Which kernels LLVM's own optimizations serve: those with a loop without vectors, with small integers, or with shifts.
 
 The schedules that the strategies choose leave LLVM little to do: loops are vectors and register tiles, values are shared and
 hoisted as they are written. Loops that no schedule changes, as recurrences, searches and tables, are different: there
 LLVM unrolls, keeps elements of local arrays in registers, and replaces loads of what was stored an iteration ago. Where small
-integers are widened, it finds the bits that a sum or a quotient of them needs, and computes with narrower lanes.
+integers are widened, it finds the bits that a sum or a quotient of them needs, and computes with narrower lanes. Shifts and
+masks of bits are often one instruction written out: a rotation, the number of bits that are set, the order of bytes.
 """
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
@@ -32,7 +34,9 @@ def gains_from_llvm(kernel: KernelOp) -> bool:
     ops = walk(kernel)
     if len(ops) > MOST_OPS or any(op.space.data == "register" for op in ops_in(kernel, AllocOp)):
         return False
-    return any(map(_is_scalar, ops_in(kernel, ForOp, WhileOp))) or any(map(_widens, ops_in(kernel, ExtSIOp, ExtUIOp)))
+    if any(map(_is_scalar, ops_in(kernel, ForOp, WhileOp))) or any(map(_widens, ops_in(kernel, ExtSIOp, ExtUIOp))):
+        return True
+    return any(isinstance(op, arith.ShRUIOp) and isinstance(op.result.type, VectorType) for op in ops)
 
 
 def _widens(op: Operation) -> bool:

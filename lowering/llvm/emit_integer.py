@@ -80,6 +80,9 @@ def divide(b: Builder, x: str, y: str, ty: Ty, signed: bool) -> tuple[str, str]:
 def _floor_divide(up: bool) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         b, (x, y) = e.b, xs
+        number = _literal(y)
+        if not up and number is not None and number > 0 and number & (number - 1) == 0:
+            return b.ashr(x, const(number.bit_length() - 1, ty), ty)
         quotient, remainder = divide(b, x, y, ty, True)
         inexact = b.icmp("ne", remainder, const(0, ty), ty)
         apart = b.icmp("slt", b.xor(x, y, ty), const(0, ty), ty)

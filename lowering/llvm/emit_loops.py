@@ -31,10 +31,10 @@ from .emit_affine import bound
 from .emit_chunks import bounds_of_share
 from .emit_core import Effect, FunctionEmitter, opaque
 from .emit_integer import is_number
-from .emit_reduce import Extreme, combine, combine_pairs, extremes
+from .emit_reduce import Extreme, combine, combine_pairs, extremes, meets
 from .emit_transpose import Window
 from .emit_types import fail
-from .emit_words import add_dot_words
+from .emit_words import add_dot_words, add_pairs, small_factors
 
 
 def loop(e: FunctionEmitter, op: ForOp) -> None:
@@ -247,9 +247,12 @@ def _fuse_products(e: FunctionEmitter, op: ForOp) -> list[Operation]:
     if op.monoid is None or op.monoid.data != "add":
         return []
     products: list[Operation] = []
-    for contribution in op.yielded:
+    for result, contribution in zip(op.results, op.yielded, strict=True):
         product = contribution.owner
-        if isinstance(product, arith.MulfOp | DotWordsOp) and product.parent is op.body.block and contribution.has_one_use():
+        if not isinstance(product, Operation) or product.parent is not op.body.block or not contribution.has_one_use():
+            continue
+        of_integers = isinstance(product, arith.MuliOp) and meets(result, "add") and small_factors(e, product)
+        if of_integers or isinstance(product, arith.MulfOp | DotWordsOp):
             e.fused.add(product)
             products.append(product)
     return products
@@ -273,6 +276,8 @@ def _combined(e: FunctionEmitter, op: ForOp, carried: list[str], special: dict[i
         product = v.owner
         if k in special:
             result.append(special[k].combine(acc, e.value(v, op)))
+        elif product in e.fused and isinstance(product, arith.MuliOp):
+            result.append(add_pairs(e, product, acc, ty))
         elif product in e.fused and isinstance(product, Operation):
             x, y = [e.value(o, op) for o in product.operands]
             one = isinstance(product, DotWordsOp)

@@ -78,17 +78,17 @@ def extremes(e: FunctionEmitter, op: ForOp) -> dict[int, Extreme]:
         register = ty.with_lanes(target.lanes(ty.bits))
         whole = ty.lanes >= register.lanes and ty.lanes & (ty.lanes - 1) == 0
         if ty.elem in ("float", "double") and whole:
-            found[k] = Extreme(e.b, op.monoid.data, ty, register, _meets(result, op.monoid.data))
+            found[k] = Extreme(e.b, op.monoid.data, ty, register, meets(result, op.monoid.data))
     return found
 
 
-def _meets(value: SSAValue, monoid: str) -> bool:
-    """Reduce all lanes of a vector to one number."""
+def meets(value: SSAValue, monoid: str) -> bool:
+    """Whether all lanes of a vector are reduced to one number, and it is used for nothing else."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, ForOp) and user.monoid is not None and user.monoid.data == monoid:
             k = use.index - (len(user.operands) - len(user.inits))
-            if k >= 0 and _meets(user.results[k], monoid):
+            if k >= 0 and meets(user.results[k], monoid):
                 continue
         if not isinstance(user, ReduceLanesOp):
             return False
@@ -139,6 +139,9 @@ def reduce_lanes(e: FunctionEmitter, op: ReduceLanesOp) -> None:
     values = [e.value(v, op) for v in op.vectors]
     types = [e.ty(v.type, op) for v in op.vectors]
     unsigned = is_unsigned(scalar_of(op.vectors[0].type))
+    if types[0].elem == "i1" and _BOOL.get(monoid) == "or":
+        e.define(op.results[0], b.any(values[0], types[0]))
+        return
     if monoid in ("max", "min") and types[0].elem in ("float", "double") and types[0].lanes > 1 and e.module.target.has_avx512:
         e.define(op.results[0], _extreme_lane(b, monoid, values[0], types[0]))
         return

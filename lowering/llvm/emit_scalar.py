@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.functions import FUNCTIONS
+from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.types import is_stored, is_unsigned, numpy_dtype, scalar_of
 from ...dialects.vocabulary import SHARED
 from . import emit_half, emit_integer, emit_narrow
@@ -91,7 +92,23 @@ def _integer_limit(name: str, fold: Callable[[int, int], int]) -> Pure:
 
 
 def _float_limit(name: str) -> Pure:
-    return lambda e, op, xs, ty: float_limit(e.b, name, xs[0], xs[1], ty)
+    def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
+        x, y = reversed(xs) if _replaces(op) else xs
+        return float_limit(e.b, name, x, y, ty)
+
+    return write
+
+
+def _replaces(op: Operation) -> bool:
+    """Whether the result of an op replaces its first operand in memory.
+
+    LLVM makes a masked store of an element that is stored as it was loaded, where a NaN was found: slow without AVX-512.
+    """
+    load, result = op.operands[0].owner, op.results[0]
+    if not isinstance(load, LoadOp) or not result.has_one_use():
+        return False
+    store = next(iter(result.uses)).operation
+    return isinstance(store, StoreOp) and (store.buffer, store.map, *store.indices) == (load.buffer, load.map, *load.indices)
 
 
 def float_limit(b: Builder, name: str, x: str, y: str, ty: Ty) -> str:
