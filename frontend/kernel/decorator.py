@@ -195,14 +195,15 @@ class _State:
 
     @property
     def steps(self) -> Schedule | None:
-        """The author's schedule, or the default one; None: as it is written."""
+        """The author's schedule, continued by default, or the default one; None: as it is written."""
         from .schedules import default_schedule
 
         with self._lock:
-            if self.is_scheduled or not self.has_default:
+            if not self.has_default:
                 return self.schedule
             if self._default is None:
-                self._default = default_schedule(self.module)
+                author = self.schedule if self.is_scheduled else None
+                self._default = default_schedule(self.module) if author is None else author.finished()
             return self._default
 
     def called(self, make: Callable[[ModuleOp, str], Any]) -> Any:
@@ -221,7 +222,7 @@ class _State:
     def changed(self) -> None:
         """The schedule has changed: compiled code is not valid any more."""
         with self._lock:
-            self.current = self._called = None
+            self.current = self._called = self._default = None
             if self.installed is not None and (owner := self.owner()) is not None:
                 owner.uninstall()
                 self.installed = None

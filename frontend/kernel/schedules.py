@@ -25,8 +25,9 @@ from ...dialects.loop.loops import ForOp, KernelOp
 from ...errors import LaminaError, ScheduleError
 from ...executor import kernels
 from ...lowering.analysis.nests import loops, outline, unique_names
-from ...lowering.schedule.auto import schedule_kernel
+from ...lowering.schedule.auto import schedule_kernel, schedule_rest
 from ...lowering.schedule.base import Primitive
+from ...lowering.schedule.serialize import Serialize
 from ...lowering.target import set_target, target_of
 from ...lowering.tuned_schedules import kept_steps
 from ...passes import parse_passes
@@ -188,6 +189,54 @@ class Schedule:
         self._changed()
         made = tuple(Loop(name, self, self._born[name]) for name in names)
         return made[0] if len(made) == 1 else made
+
+    def auto(self, only: Any = None) -> tuple[Primitive, ...]:
+        """Schedule what the steps so far have left, as it is done when the kernel is called; returns the steps.
+
+        Results stay the same, bit for bit: loops get vectors and threads where that is proved legal and pays.
+
+        Args:
+            only: a loop, or its name: what is not in it stays as it is.
+
+        Raises:
+            ScheduleError: there is no such loop.
+
+        >>> import lamina as lm
+        >>> @lm.kernel
+        ... def scale(x: lm.f32["N", "N"], y: lm.f32["N", "N"]):
+        ...     for i in range(x.shape[0]):
+        ...         for j in range(x.shape[1]):
+        ...             y[i, j] = 2.0 * x[i, j]
+        >>> s = scale.schedule()
+        >>> s.parallelize("i").kind
+        'parallel'
+        >>> [step.name for step in s.auto()][0]
+        'loop-vectorize'
+        """
+        before = len(self.steps)
+        name = self._plain(only, "only")
+        if name is not None:
+            self.find(name)
+        sequential = {step.loop for step in self.steps if isinstance(step, Serialize)}
+        took = lambda _, taken: self.taken(taken.step, taken.loops)  # noqa: E731
+        schedule_rest(self.kernel, target_of(self.kernel), took, name, sequential)
+        unique_names(self.kernel)
+        self._changed()
+        return tuple(self.steps[before:])
+
+    def finished(self) -> Schedule:
+        """A copy with the steps of `auto`: what calls run."""
+        copy = Schedule(self._unscheduled)
+        copy.module = self.module.clone()
+        copy.steps, copy._born, copy._consumed = [*self.steps], {**self._born}, {**self._consumed}
+        copy.auto()
+        return copy
+
+    def explain(self) -> str:
+        """The report on the loops as they are scheduled so far, `auto` excluded."""
+        from .explain import explain
+
+        return explain(kernels.find_kernel(self._unscheduled), self.kernel, None, ())
 
     def taken(self, step: Primitive, loops_after: Collection[str]) -> None:
         """Record an applied step, and the loops that exist now."""

@@ -9,8 +9,8 @@ that were applied on standard error, to be edited and replayed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import builtin
@@ -18,11 +18,13 @@ from xdsl.passes import ModulePass
 
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
-from ...dialects.loop.memory import LaunchOp
+from ...dialects.loop.memory import LaunchOp, PrefetchOp
 from ..analysis.bounds import constant_extent
-from ..analysis.nests import ops_in, statements, unique_names
+from ..analysis.nests import holds, ops_in, statements, unique_names
 from ..fallbacks import Fallback
 from ..target import target_of
+from .base import Primitive
+from .parallelize import Parallelize
 from .transactions import Taken, run_strategies
 
 
@@ -116,3 +118,26 @@ def schedule_kernel(
         _drop_empty(kernel)
     unique_names(kernel)
     run_strategies(kernel, target, (s for s in in_order(threads) if order_free or not s.order_free), took, failed)
+
+
+def schedule_rest(
+    kernel: KernelOp, target: Target, took: Took, only: str | None = None, sequential: Collection[str] = ()
+) -> None:
+    """Apply the default schedule to what is left of a kernel after steps of its author's; results stay the same, bit for bit.
+
+    Args:
+        took: called with every primitive that is applied.
+        only: the name of a loop: nothing else is scheduled.
+        sequential: the names of loops that get no threads.
+    """
+    from ..strategies import REST, NestStrategy
+
+    unique_names(kernel)
+    has_hints = holds(kernel.body.block, PrefetchOp)  # then the author has chosen them
+    left = [s for s in REST if not (has_hints and "loop-prefetch-rows" in s.leaves)]
+    chosen = left if only is None else [replace(s, only=only) for s in left if isinstance(s, NestStrategy)]
+
+    def forbids(step: Primitive) -> bool:
+        return isinstance(step, Parallelize) and step.loop in sequential
+
+    run_strategies(kernel, target, chosen, took, forbids=forbids)

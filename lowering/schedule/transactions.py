@@ -76,11 +76,13 @@ class Transaction:
 
     Attributes:
         latest: the primitive that was requested last.
+        forbids: whether a primitive is against the wish of the author of a schedule.
     """
 
     history: History
     steps: list[Taken] = field(default_factory=list)
     latest: Primitive | None = None
+    forbids: Callable[[Primitive], bool] = lambda step: False
     _has_changed: bool = False
 
     def take(self, step: Primitive) -> tuple[str, ...]:
@@ -92,6 +94,8 @@ class Transaction:
         """
         kernel, self.latest = self.history.kernel, step
         unique_names(kernel)
+        if self.forbids(step):
+            raise step.refuse("the author of the schedule has excluded it")
         step.check(kernel)
         self.history.begin()
         self._has_changed = True
@@ -117,12 +121,14 @@ def run_strategies(
     strategies: Iterable[Strategy],
     took: Callable[[KernelOp, Taken], None],
     failed: Callable[[Fallback], None] | None = None,
+    forbids: Callable[[Primitive], bool] = lambda step: False,
 ) -> None:
     """Run strategies on a kernel, one after the other, each part in a transaction.
 
     Args:
         took: called with every primitive that stays.
         failed: called with everything that was rolled back.
+        forbids: which primitives are refused, though they may be legal.
 
     Raises:
         InternalError: a strategy failed, and failures are errors (`lowering.fallbacks`).
@@ -131,7 +137,7 @@ def run_strategies(
     with keeping(kernel):
         for strategy in strategies:
             for part in strategy.parts(kernel, target):
-                _run(strategy, part, Transaction(history), took, failed)
+                _run(strategy, part, Transaction(history, forbids=forbids), took, failed)
 
 
 def _run(

@@ -16,7 +16,7 @@ from .depthwise_and_pooling import schedule_windows
 from .elementwise import schedule_elementwise
 from .indexed import schedule_indexed, schedule_rows_ahead, schedule_streams
 from .lanes import plan_lanes, schedule_lanes
-from .loops import schedule_loops, schedule_loops_without_threads
+from .loops import schedule_loops, schedule_loops_without_threads, schedule_rest
 from .matvec import schedule_matvec
 from .multiversion import schedule_versions
 from .prefetches import schedule_prefetches
@@ -88,6 +88,12 @@ WITHOUT_THREADS: tuple[Strategy, ...] = tuple(
 )
 """The same strategies, without threads where the author did not request any."""
 
+REST: tuple[Strategy, ...] = (
+    NestStrategy(schedule_rest, leaves=LOOPS.leaves, order_free=False),
+    *(s for s in STRATEGIES[STRATEGIES.index(LOOPS) + 1 :] if not s.order_free),
+)
+"""The strategies for what the author of a schedule has left."""
+
 _added: dict[str, tuple[Strategy, str]] = {}
 """Strategies of other packages by name, and the strategy that each precedes."""
 
@@ -149,6 +155,7 @@ def _called(strategy: Strategy, name: str) -> bool:
 
 
 __all__ = [
+    "REST",
     "STRATEGIES",
     "THREADS",
     "WITHOUT_THREADS",

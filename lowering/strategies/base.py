@@ -63,10 +63,21 @@ class KernelStrategy(Strategy):
         yield partial(self.schedule, kernel, target)
 
 
+@dataclass(frozen=True, kw_only=True)
 class NestStrategy(Strategy):
-    """A strategy that schedules each nest by itself: `schedule(kernel, nest, target, take)`."""
+    """A strategy that schedules each nest by itself: `schedule(kernel, nest, target, take)`.
+
+    Attributes:
+        only: the name of a loop, of any depth, to schedule alone.
+    """
+
+    only: str | None = None
 
     def parts(self, kernel: KernelOp, target: Target) -> Iterator[Part]:
+        if self.only is not None:
+            if (loop := loops(kernel).get(self.only)) is not None:
+                yield partial(self.schedule, kernel, loop, target)
+            return
         for name in [*_nests_by_name(kernel)]:
             nest = _nests_by_name(kernel).get(name)
             if nest is not None:  # a primitive for another nest may have moved this one

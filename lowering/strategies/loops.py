@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation
 
 from ...codegen.targets import Target
@@ -66,6 +67,46 @@ def schedule_loops_without_threads(kernel: KernelOp, nest: ForOp, target: Target
         _Scheduler(kernel, target, take, False).nest(name_of(part), is_row=part is not nest)
 
 
+def schedule_rest(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Add vectors and threads to what the author of a schedule has left in a nest.
+
+    Loops around vectors stay as they are, but for threads; loops that are unrolled may get vectors around them.
+    """
+    if nest.trip_count() == 0:
+        return
+    has_threads = not any(loop.kind.data == "parallel" for loop in (*around(nest), *ops_in(nest, ForOp)))
+    for name in map(name_of, _without_vectors(nest)):
+        if name in loops(kernel):
+            _Scheduler(kernel, target, take, has_threads).nest(name, is_row=name != name_of(nest) or bool(around(nest)))
+    if has_threads and (first := loops(kernel).get(name_of(nest))) is not None:
+        _threads_around_vectors(kernel, first, target, take)
+
+
+def _without_vectors(nest: ForOp) -> list[ForOp]:
+    """A nest without vectors, else its inner nests without them."""
+    if nest.kind.data in ("vector", "unroll"):
+        return []
+    if not _has_vectors(nest):
+        return [nest]
+    return [part for inner in nests(nest.body.block) for part in _without_vectors(inner)]
+
+
+def _has_vectors(nest: ForOp) -> bool:
+    return any(type(result.type) is VectorType for op in walk(nest) for result in op.results)
+
+
+def _threads_around_vectors(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
+    """Threads for the first loop from outside that contains vectors of others, and whose iterations are independent."""
+    loop: ForOp | None = nest
+    while loop is not None and loop.kind.data == "seq" and _has_vectors(loop) and not Costs(target, is_proved).is_little(nest):
+        if any(inner.kind.data == "parallel" for inner in ops_in(loop, ForOp)):
+            return
+        if not loop.results and is_proved(loop):
+            attempt(Parallelize(name_of(loop)), take)
+            return
+        loop = only_loop_in(loop)
+
+
 def _scalar_parts(nest: ForOp) -> list[ForOp]:
     """A nest without vectors, else its inner nests with varying bounds, which other strategies leave alone."""
     if nest.trip_count() == 0 or nest.kind.data in ("vector", "unroll"):
@@ -82,14 +123,16 @@ class _Scheduler:
     def __init__(self, kernel: KernelOp, target: Target, take: Take, has_threads: bool):
         self.kernel, self.target, self.take, self.has_threads = kernel, target, take, has_threads
         self.refused: set[str | None] = set()
-        self.costs = Costs(target, self.may_widen)
+        self.costs = Costs(target, self.may_widen, self.is_in_order)
 
     def loop(self, name: str) -> ForOp:
         return loops(self.kernel)[name]
 
     def may_widen(self, loop: ForOp) -> bool:
         """Whether a loop is of a kind that keeps its meaning on vectors if its iterations prove independent."""
-        if loop.index.name_hint in self.refused or (loop.results and not self.is_order_free(loop)):
+        if loop.index.name_hint in self.refused or (
+            loop.results and not self.is_order_free(loop) and not self.is_in_order(loop)
+        ):
             return False
         known = loop.trip_count()
         return (
@@ -97,6 +140,10 @@ class _Scheduler:
             and (known is None or known >= _LEAST_TRIPS)
             and obstacle(loop) is None
         )
+
+    def is_in_order(self, loop: ForOp) -> bool:
+        """Whether a reduction of floats keeps the order of its terms on vectors."""
+        return loop.monoid is not None and loop.monoid.data in ("add", "mul") and not self.is_order_free(loop)
 
     def is_order_free(self, loop: ForOp) -> bool:
         """Whether a reduction returns the same bits in any order, as sums of integers and extremes do, or may return others."""
@@ -204,7 +251,8 @@ class _Scheduler:
     def vectors(self, name: str) -> list[str]:
         """Vectorize the loops of a nest at the least cost; returns those loops."""
         while True:
-            steps = [Vectorize(name_of(loop), lanes) for loop, lanes in self.costs.plan(self.loop(name)).widened]
+            plan = self.costs.plan(self.loop(name)).widened
+            steps = [Vectorize(name_of(loop), lanes, ordered=self.is_in_order(loop)) for loop, lanes in plan]
             refused = next((s.loop for s in steps if _asks_much(self.loop(s.loop)) or not self.attempt(s)), None)
             if refused is None:
                 for step in steps:

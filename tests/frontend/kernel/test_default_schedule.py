@@ -136,15 +136,17 @@ def test_bags_of_rows_take_turns_and_ask_ahead(sizes: tuple[int, int, int]) -> N
     assert "loop-prefetch-rows{buffer=table at=k" in steps
 
 
-def test_a_schedule_of_the_author_is_the_only_one() -> None:
-    kernel, _ = both(product)
+def test_a_schedule_of_the_author_is_continued() -> None:
+    kernel, written = both(product)
     assert "vector<" in kernel.as_text("scheduled")
     kernel.schedule()  # without a step it changes nothing
-    assert "vector<" in kernel.as_text("scheduled")
+    assert kernel.as_text("scheduled") == lm.kernel(product).as_text("scheduled")
     kernel.schedule().unroll("k", 2)
-    assert "vector<" not in kernel.as_text("scheduled")
+    assert "vector<" in kernel.as_text("scheduled") and "unroll %ki" in kernel.as_text("scheduled")
     kernel.reset()
-    assert "vector<" in kernel.as_text("scheduled")
+    assert kernel.as_text("scheduled") == lm.kernel(product).as_text("scheduled")
+    written.schedule().unroll("k", 2)
+    assert "vector<" not in written.as_text("scheduled")
 
 
 def test_as_it_is_written() -> None:
