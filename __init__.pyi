@@ -127,6 +127,7 @@ from .frontend.trace.pytree import register_dataclass as register_dataclass
 from .frontend.trace.pytree import register_pytree_node as register_pytree_node
 from .frontend.trace.scopes import named_scope as named_scope
 from .interop.stablehlo.from_text import from_stablehlo as from_stablehlo
+from .interop.stablehlo.to_text import to_stablehlo as to_stablehlo
 from .library import fft as fft
 from .library.linalg import namespace as linalg
 from .library.nn import namespace as nn
@@ -174,7 +175,7 @@ __all__ = [
     "random", "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass",
     "register_primitive", "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target",
     "remat", "save", "scan", "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "set_result_pool", "set_threads", "special", "static", "stop_gradient", "switch", "target", "testing", "train", "tree",
-    "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop",
-    "zeros",
+    "set_result_pool", "set_threads", "special", "static", "stop_gradient", "switch", "target", "testing", "to_stablehlo",
+    "train", "tree", "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch",
+    "while_loop", "zeros",
 ]

@@ -84,6 +84,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.trace.pytree": "register_dataclass, register_pytree_node",
         "frontend.trace.scopes": "named_scope",
         "interop.stablehlo.from_text": "from_stablehlo",
+        "interop.stablehlo.to_text": "to_stablehlo",
         "library": "fft",
         "library.linalg": "namespace as linalg",
         "library.nn": "namespace as nn",
@@ -303,9 +304,11 @@ HOMES: dict[str, dict[str, str]] = {
         "diagnostics": "message_of",
         "dialects.context": "make_context",
         "dialects.dominance": "verify_module",
-        "dialects.graph.builder": "dense_array",
+        "dialects.foreign.attribute_text": "enumerated, structured",
+        "dialects.graph.builder": "dense, dense_array",
         "dialects.parsing": "parse_module",
         "frontend.trace.program": "Aval, Program, trace_function",
+        "passes": "run_passes",
     },
     "api.trees": {
         "frontend.trace.pytree": "ClassT, LEAF, TreeDef, children_of, flatten, is_node_type, leaves, map, node_of, register_dataclass, register_model, register_pytree_node, structure, unflatten, upto",
@@ -319,7 +322,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.functions.control": "fori_loop, scan",
         "frontend.functions.custom": "BothModes, custom_jvp, custom_vjp, with_slopes",
         "frontend.functions.implicit": "custom_linear_solve, custom_root",
-        "frontend.run.jit": "jit",
+        "frontend.run.jit": "jit, make_graph",
         "frontend.run.retrace": "each_call",
     },
     "api.tracing": {
@@ -331,7 +334,7 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.ops": {
         "dialects.functions": "FUNCTIONS as scalar_functions",
-        "dialects.graph.base": "OPS",
+        "dialects.graph.base": "OPS, CompositeOp",
         "dialects.graph.fft": "roots_of_unity",
     },
 }
