@@ -31,7 +31,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance libraries array-api mutants planted fuzz check lint types names docs demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance conformance-harnesses libraries array-api mutants planted fuzz check lint types names docs demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -104,8 +104,11 @@ fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), random pro
 test-targets: $(VENV)/.test  ## run what depends on the target for other targets than this machine (TARGETS='v2 --share 1/1')
 	$(BIN)/python tests/on_targets.py -n $(JOBS) $(TARGETS)
 
-conformance: $(VENV)/.test $(VENV)/.oracles  ## compare 1,100 small programs with jax, and the result with tests/conformance/passes.txt
+conformance: $(VENV)/.test $(VENV)/.oracles conformance-harnesses  ## compare 1,100 small programs with jax, and the result with tests/conformance/passes.txt
 	nice $(BIN)/python tests/conformance/run.py --jobs $(JOBS) $(CONFORMANCE)
+
+conformance-harnesses: $(VENV)/.test $(VENV)/.oracles  ## run jax's harnesses through StableHLO, and compare with jax (HARNESSES='--sample 6')
+	nice $(BIN)/python tests/conformance/run_harnesses.py --jobs $(JOBS) $(HARNESSES)
 
 libraries: $(VENV)/.test $(VENV)/.libraries  ## run libraries that are written for jax on lamina, and compare with jax (LIBRARIES='with_optax')
 	nice $(BIN)/python tests/libraries/run.py $(LIBRARIES)

@@ -60,6 +60,10 @@ LONG_LIST = 1 << 10
 _PLAIN_TYPE = re.compile(r"(?:tensor|vector|memref)<[\w?]*+>|(?:f|bf|i|ui|si)[0-9]++(?![\w.$])|index(?![\w.$])", re.ASCII)
 """A type without aliases that ends at a delimiter, so that equal texts are parsed once."""
 
+_PART = r"\s*(0[xX][0-9a-fA-F]+|-?[0-9]+(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?)?)\s*"
+_HEX_COMPLEX = re.compile(rf"\((?=[^()]*0[xX]){_PART},{_PART}\)")
+"""A complex number with a part in hexadecimal, as an infinity is printed."""
+
 _T = TypeVar("_T")
 
 
@@ -244,6 +248,14 @@ class LaminaParser(Messages, Locations):
         element = super()._parse_tensor_literal_element()
         return _Bits(element.is_negative, element.value, element.span) if text in ("0x", "0X") else element
 
+    def _parse_optional_complex(self) -> Any:
+        """As xDSL, but a part may be hexadecimal: bits, of which the type of the constant says how many."""
+        found = _HEX_COMPLEX.match(self.lexer.input.content, self._current_token.span.start)
+        if found is None:
+            return super()._parse_optional_complex()
+        self._resume_from(found.end())
+        return (found[1], found[2]), Span(found.start(), found.end(), self.lexer.input)
+
     def _parse_dense_literal_type(self) -> Any:
         type = super()._parse_dense_literal_type()
         if not isinstance(type, TensorType | VectorType):
@@ -320,6 +332,8 @@ class LaminaParser(Messages, Locations):
             if value.is_negative or bits >> min(8 * size, element.bitwidth):
                 self.raise_error(f"hexadecimal float does not fit {element}", value.span)
             return bits.to_bytes(size, "little")
+        if isinstance(value.value, tuple) and isinstance(value.value[0], str):
+            return self._complex_bytes(value, element)
         try:
             converted: Any = value.to_type(self, element)
             if isinstance(element, IntegerType):
@@ -333,6 +347,21 @@ class LaminaParser(Messages, Locations):
             if is_interruption(error):
                 raise
             self.raise_error(f"{value.span.text} does not fit {element}: {_first_line(error)}", value.span)
+
+    def _complex_bytes(self, value: Any, element: Any) -> bytes:
+        """The bytes of a complex number with a hexadecimal part."""
+        part = getattr(element, "element_type", None)
+        if not isinstance(part, AnyFloat):
+            self.raise_error(f"{value.span.text} does not fit {element}", value.span)
+        data = b""
+        for text in value.value:
+            if not text.startswith(("0x", "0X")):
+                data += part.pack((float(text),))
+            elif int(text, 16) >> part.bitwidth:
+                self.raise_error(f"hexadecimal float does not fit {part}", value.span)
+            else:
+                data += int(text, 16).to_bytes(part.compile_time_size, "little")
+        return data
 
     def _blob_bytes(self, blob: str, element: Any, count: int, span: Span) -> bytes:
         try:

@@ -25,13 +25,17 @@ def _halves(operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     return operands[:n], operands[n:]
 
 
+_ORDERED, _SUMS = ("stablehlo.maximum", "stablehlo.minimum"), ("stablehlo.add", "stablehlo.multiply")
+"""Ops that no reduction, and no window, of complex numbers has."""
+
+
 def reduce(site: Any, operands: Sequence[Any]) -> Any:
     """All elements along dims, combined by the region."""
     inputs, inits = _halves(operands)
     dims = site.required("dimensions")
     if any(not 0 <= d < x.ndim for d in dims for x in inputs):
         raise UnsupportedError(f"reduces dims {list(dims)} of {inputs[0].ndim}")
-    function = combining(site.region(0), len(inputs))
+    function = combining(site.region(0), len(inputs), _ORDERED if inputs[0].dtype.kind == "c" else ())
     if len(inputs) == 1:
         return [lax.reduce(inputs[0], inits[0], function, dims)]
     return list(lax.reduce(tuple(inputs), tuple(inits), function, dims))
@@ -59,7 +63,7 @@ def reduce_window(site: Any, operands: Sequence[Any]) -> Any:
     running = _running(site, inputs, inits, given)
     if running is not None:
         return [running]
-    function = combining(site.region(0), len(inputs))
+    function = combining(site.region(0), len(inputs), (*_ORDERED, *_SUMS) if inputs[0].dtype.kind == "c" else ())
     if len(inputs) == 1:
         return [lax.reduce_window(inputs[0], inits[0], function, **given)]
     return list(lax.reduce_window(tuple(inputs), tuple(inits), function, **given))
@@ -93,6 +97,16 @@ def _running(site: Any, inputs: Sequence[Any], inits: Sequence[Any], given: dict
     return combining(site.region(0), 1)(broadcast_tracer(lift_as(inits[0], x.dtype), x.shape), y)
 
 
+_INTO = {
+    "stablehlo.add": lax.scatter_add,
+    "stablehlo.or": lax.scatter_max,
+    "stablehlo.and": lax.scatter_min,
+    "stablehlo.maximum": lax.scatter_max,
+    "stablehlo.minimum": lax.scatter_min,
+    "stablehlo.multiply": lax.scatter_mul,
+}
+
+
 def select_and_scatter(site: Any, operands: Sequence[Any]) -> Any:
     """Each source added, by the second region, to the element that the first one selects in its window."""
     x, source, init = operands
@@ -112,11 +126,12 @@ def select_and_scatter(site: Any, operands: Sequence[Any]) -> Any:
     numbers = ScatterDimensionNumbers((), (0,), (0,))
     updates = reshape_tracer(source, (prod(source.shape),))
     kind = single_op(site.region(1))
-    if kind != "stablehlo.add":
-        raise UnsupportedError("combines sources by another function than add")
+    function = _INTO.get(kind or "")
+    if function is None:
+        raise UnsupportedError(f"combines sources by {kind or 'a function of several ops'}")
     # an index of -1, of a window of padding alone, is outside and so left out
     outside = select_of(compare("lt", rows, lift(np.int64(0)) + rows * 0), rows * 0 + prod(x.shape), rows)
-    return reshape_tracer(lift(lax.scatter_add(flat, outside, updates, numbers)), x.shape)
+    return reshape_tracer(lift(function(flat, outside, updates, numbers)), x.shape)
 
 
 def map(site: Any, operands: Sequence[Any]) -> Any:

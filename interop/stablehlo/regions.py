@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ...library.numpy import namespace as lnp
@@ -36,9 +37,13 @@ def single_op(region: Any) -> str | None:
     return None
 
 
-def combining(region: Any, n: int) -> Any:
-    """A region as a function of two values, or, of `n` operands, of two lists of them, as `lax.reduce` takes it."""
-    function = _FUNCTIONS.get(single_op(region) or "") if n == 1 else None
+def combining(region: Any, n: int, without: Collection[str] = ()) -> Any:
+    """A region as a function of two values, or, of `n` operands, of two lists of them, as `lax.reduce` takes it.
+
+    `without` are the ops that the library has no op of its own for, of the element type.
+    """
+    name = single_op(region) or ""
+    function = _FUNCTIONS.get(name) if n == 1 and name not in without else None
     if function is not None:
         return function
     if n == 1:

@@ -83,6 +83,18 @@ def programs() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
             lambda x, k: lax.dynamic_update_slice(x, lax.dynamic_slice(x, (k, k - 4), (2, 2)), (k * 0, k)),
             (X, np.int32(5)),
         ),
+        "least_complex": (lambda x: jnp.min(x + 1j * x, 0), (X,)),
+        "philox": (
+            lambda k: (lax.rng_bit_generator(k, (7,), np.uint32)[1], lax.rng_bit_generator(k, (3,), np.uint64)),
+            (np.array([1, 2, 3, 4], np.uint32),),
+        ),
+        "threefry": (
+            lambda k: [
+                lax.rng_bit_generator(k, shape, np.uint32, algorithm=lax.RandomAlgorithm.RNG_THREE_FRY)
+                for shape in ((7,), (2, 3), (3, 4), (2, 4))
+            ],
+            (np.array([1, 2, 3, 4], np.uint32),),
+        ),
         "bits": (lambda x: jax.random.normal(jax.random.key(3), (5,)) + x[0, 0], (X,)),
     }
 
