@@ -301,7 +301,7 @@ HOMES: dict[str, dict[str, str]] = {
         "dialects.sizes.polynomial": "Size, ceil_quotient, greatest, is_at_least, least, positive, require_at_least",
     },
     "api.programs": {
-        "diagnostics": "message_of",
+        "diagnostics": "message_of, position_of_op",
         "dialects.context": "make_context",
         "dialects.dominance": "verify_module",
         "dialects.foreign.attribute_text": "enumerated, structured",
@@ -322,6 +322,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.functions.control": "fori_loop, scan",
         "frontend.functions.custom": "BothModes, custom_jvp, custom_vjp, with_slopes",
         "frontend.functions.implicit": "custom_linear_solve, custom_root",
+        "frontend.functions.effects": "check",
         "frontend.run.jit": "jit, make_graph",
         "frontend.run.retrace": "each_call",
     },

@@ -20,6 +20,7 @@ from ..frontend.functions.custom import BothModes as BothModes
 from ..frontend.functions.custom import custom_jvp as custom_jvp
 from ..frontend.functions.custom import custom_vjp as custom_vjp
 from ..frontend.functions.custom import with_slopes as with_slopes
+from ..frontend.functions.effects import check as check
 from ..frontend.functions.implicit import custom_linear_solve as custom_linear_solve
 from ..frontend.functions.implicit import custom_root as custom_root
 from ..frontend.run.jit import jit as jit
@@ -27,7 +28,7 @@ from ..frontend.run.jit import make_graph as make_graph
 from ..frontend.run.retrace import each_call as each_call
 
 __all__ = [
-    "BothModes", "cond", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "each_call", "fori_loop",
+    "BothModes", "check", "cond", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "each_call", "fori_loop",
     "function_name", "jit", "jvp", "make_graph", "named_axis", "scan", "stop_gradient", "switch", "traced_once", "trainable",
     "value_and_grad", "vmap", "while_loop", "with_slopes",
 ]

@@ -4,6 +4,7 @@
 from typing import Any
 
 from ..diagnostics import message_of as message_of
+from ..diagnostics import position_of_op as position_of_op
 from ..dialects.context import make_context as make_context
 from ..dialects.dominance import verify_module as verify_module
 from ..dialects.foreign.attribute_text import enumerated as enumerated
@@ -17,6 +18,6 @@ from ..frontend.trace.program import trace_function as trace_function
 from ..passes import run_passes as run_passes
 
 __all__ = [
-    "Aval", "Program", "dense", "dense_array", "enumerated", "make_context", "message_of", "parse_module", "run_passes",
-    "structured", "trace_function", "verify_module",
+    "Aval", "Program", "dense", "dense_array", "enumerated", "make_context", "message_of", "parse_module", "position_of_op",
+    "run_passes", "structured", "trace_function", "verify_module",
 ]

@@ -83,11 +83,16 @@ class Locations(Parser):
         return found
 
     def _parse_location(self) -> LocationAttr:
-        """As xDSL, but names may be defined later."""
+        """As xDSL, but names may be defined later, and a position may have an end, which is not kept."""
         token = self._current_token
         if token.kind == MLIRTokenKind.HASH_IDENT and token.text not in self.attribute_aliases:
             self._read_ahead(token)
-        return super()._parse_location()
+        found = super()._parse_location()
+        if isinstance(found, FileLineColLoc) and self.parse_optional_keyword("to") is not None:
+            self.parse_optional_integer(False, False)
+            self.parse_punctuation(":")
+            self.parse_integer(False, False)
+        return found
 
     def _read_ahead(self, token: Any) -> None:
         """Read the later definition of a location alias, if there is one."""

@@ -75,14 +75,14 @@ _PLAIN = frozenset(
 def is_read(name: str) -> bool:
     """Whether an op of a name may be written in a custom form."""
     dialect, _, short = name.partition(".")
-    if dialect == "check":
-        return False
-    return dialect == "chlo" or short in _PLAIN or short in CLAUSES or short in _PARSERS
+    return dialect in ("chlo", "check") or short in _PLAIN or short in CLAUSES or short in _PARSERS
 
 
 def parse(cls: type[Any], parser: Parser) -> Any:
     """An op of a class from its custom form; its name has been read."""
-    short = cls.name.partition(".")[2]
+    dialect, _, short = cls.name.partition(".")
+    if dialect == "check":
+        return _check(cls, parser)
     special = _PARSERS.get(short)
     if special is not None:
         return special(cls, parser)
@@ -416,6 +416,30 @@ def _reduce_precision(cls: type[Any], parser: Parser) -> Any:
         parser.raise_error(f"expected a format as e5m10, got {word}")
     bits = {"exponent_bits": IntegerAttr(int(found[1]), i32), "mantissa_bits": IntegerAttr(int(found[2]), i32)}
     return _finish(cls, parser, operands, dict(bits))
+
+
+def _check(cls: type[Any], parser: Parser) -> Any:
+    """`check.expect_eq %x, %y : T` and `check.expect_eq_const %x, dense<...> : T`."""
+    operands, properties = [parser.parse_unresolved_operand()], dict[str, Attribute]()
+    parser.parse_punctuation(",")
+    if cls.name.endswith("_const"):
+        value: Any = parser.parse_attribute()
+        if not isinstance(value, DenseIntOrFPElementsAttr):
+            parser.raise_error(f"expected dense<...> with its type, got {value}")
+        values = parser.resolve_operands(operands, [value.type], parser.pos)
+        return cls.create(operands=values, properties={"value": value})
+    operands += _operands(parser)
+    while (key := parser.parse_optional_identifier()) is not None:
+        parser.parse_punctuation("=")
+        properties[key] = _clause(parser, key)
+        if parser.parse_optional_punctuation(",") is None:
+            break
+    attributes = dict(parser.parse_optional_attr_dict())
+    parser.parse_punctuation(":")
+    at = parser.pos
+    given = _types(parser)[0]
+    values = parser.resolve_operands(operands, given * len(operands) if len(given) == 1 else given, at)
+    return cls.create(operands=values, properties=properties, attributes=attributes)
 
 
 def _get_tuple_element(cls: type[Any], parser: Parser) -> Any:

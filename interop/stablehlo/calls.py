@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...api import Tracer, lift, lift_as
+from ...api.errors import CompileError
+from ...api.functions import check
+from ...api.programs import dense_array
 from ...compat.jax.lax import namespace as lax
 from ...library.numpy import namespace as lnp
-from .faults import UnsupportedError
+from .faults import UnsupportedError, position
 from .lapack import ROUTINES
+from .program import known
 
 
 def custom_call(site: Any, operands: Sequence[Any]) -> Any:
@@ -42,6 +47,34 @@ def _approximate_top_k(site: Any, operands: Sequence[Any]) -> Any:
     return [lnp.take_along_axis(x, order, dim), lnp.take_along_axis(values, order, dim)]
 
 
+def _shape_assertion(site: Any, operands: Sequence[Any]) -> Any:
+    """What jax requires of open sizes: it is known when the program is traced."""
+    holds, *values = operands
+    if not known(holds, "conditions")[0]:
+        numbers = iter(known(v, "sizes")[0] for v in values)
+        raise CompileError(re.sub(r"\{\d+\}", lambda _: str(next(numbers, "?")), site.get("error_message", "sizes do not fit")))
+    return []
+
+
+def expect(exact: bool) -> Callable[[Any, Sequence[Any]], Any]:
+    """A comparison that ends the program where it runs, unless arrays are equal, or, not `exact`, close."""
+
+    def compare(site: Any, operands: Sequence[Any]) -> Any:
+        got = lift(operands[0])
+        value = site.op.properties.get("value", site.op.attributes.get("value"))
+        wanted = lift(operands[1] if len(operands) > 1 else dense_array(value))
+        same = lnp.equal(got, wanted)
+        if got.dtype.kind in "fc":
+            same = lnp.logical_or(same, lnp.logical_and(lnp.isnan(got), lnp.isnan(wanted)))
+            if not exact:
+                same = lnp.logical_or(same, lnp.abs(got - wanted) <= 1e-4 * (1 + lnp.abs(wanted)))
+        place = position(site.op).replace("{", "{{").replace("}", "}}")
+        check(lnp.all(same), f"{place}expected {{wanted}}, got {{got}}".replace("\n", " "), wanted=wanted, got=got)
+        return []
+
+    return compare
+
+
 def _top_k(site: Any, operands: Sequence[Any]) -> Any:
     options = site.get("mhlo.attributes") or {}
     values, indices = lax.top_k(operands[0], options.get("k", site.shape()[-1]))
@@ -61,6 +94,10 @@ TARGETS: dict[str, Callable[[Any, Sequence[Any]], Any]] = {
         _same,
     ),
     **ROUTINES,
+    "check.expect_eq": expect(True),
+    "check.expect_close": expect(False),
+    "check.expect_almost_eq": expect(False),
+    "shape_assertion": _shape_assertion,
     "ApproxTopK": _approximate_top_k,
     "mhlo.topk": _top_k,
 }

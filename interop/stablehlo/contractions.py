@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...api import lift, lift_as
 from ...api.dtypes import BOOL
 from ...compat.jax.lax import namespace as lax
 from ...compat.jax.lax.conv import ConvDimensionNumbers
 from ...library.numpy import namespace as lnp
 from .faults import UnsupportedError
+from .program import known
 
 
 def _common(site: Any, operands: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -71,7 +74,7 @@ def convolution(site: Any, operands: Sequence[Any]) -> Any:
         x,
         w,
         site.get("window_strides", ones),
-        site.get("padding", [(0, 0)] * n),
+        site.get("padding", [(0, 0)] * n) if len(operands) < 3 else np.reshape(known(operands[2], "padding"), (n, 2)).tolist(),
         site.get("lhs_dilation", ones),
         site.get("rhs_dilation", ones),
         ConvDimensionNumbers(*specs),

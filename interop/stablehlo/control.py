@@ -47,5 +47,5 @@ def if_(site: Any, operands: Sequence[Any]) -> Any:
 
 def composite(site: Any, operands: Sequence[Any]) -> Any:
     """A named function of the module, which is its meaning."""
-    found = site.module.called(site.required("decomposition"))(*operands)
+    found = site.module.call(site.required("decomposition"), operands)
     return list(found) if len(site.types) != 1 else [found]

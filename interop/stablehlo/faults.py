@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ...api.errors import CompileError, LaminaError, is_interruption
+from ...api.programs import position_of_op
 
 
 class UnsupportedError(CompileError):
@@ -26,7 +27,7 @@ def at(op: Any, error: Exception) -> LaminaError:
     made = (UnsupportedError if isinstance(error, UnsupportedError) else CompileError)(f"{place}'{op.name}' op {text}")
     made.location, made.hlo_op = op.location, op  # pyright: ignore[reportAttributeAccessIssue]
     if place:
-        made.place = (op.location.filename.data, op.location.line.data, op.location.column.data)
+        made.place = tuple(position_of_op(op))
     return made
 
 
@@ -38,10 +39,8 @@ def plain(error: LaminaError) -> str:
 
 def position(op: Any) -> str:
     """`file:line:column: ` of an op."""
-    location = op.location
-    if not hasattr(location, "line"):
-        return ""
-    return f"{location.filename.data}:{location.line.data}:{location.column.data}: "
+    found = position_of_op(op)
+    return "" if found is None else f"{found}: "
 
 
 def is_fault(error: BaseException) -> bool:

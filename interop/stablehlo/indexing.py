@@ -10,6 +10,7 @@ from ...api.functions import fori_loop
 from ...compat.jax.lax import namespace as lax
 from ...compat.jax.lax.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from ...library.numpy import namespace as lnp
+from .program import known
 from .regions import single_op
 
 
@@ -27,7 +28,7 @@ def gather(site: Any, operands: Sequence[Any]) -> Any:
 
 def dynamic_gather(site: Any, operands: Sequence[Any]) -> Any:
     """A gather whose sizes are an operand; they must be known when it is traced."""
-    return _gather(site, operands[:2], [int(k) for k in operands[2].tolist()])
+    return _gather(site, operands[:2], known(operands[2], "sizes"))
 
 
 def _gather(site: Any, operands: Sequence[Any], sizes: Sequence[int]) -> Any:

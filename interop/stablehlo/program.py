@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from ...api import Tracer, lift, lift_as
 from ...api.dtypes import numpy_dtype
 from ...api.errors import ShapeError
@@ -73,6 +75,16 @@ def dtype_of(type: Any) -> Any:
         return numpy_dtype(element)
     except (KeyError, ValueError, AttributeError):
         raise UnsupportedError(f"has a value of type {type}, which no array has") from None
+
+
+def known(x: Any, what: str) -> list[int]:
+    """The numbers of an operand that says sizes, which must follow from the shapes of the arguments."""
+    try:
+        return [int(k) for k in np.ravel(x.within.readable(x, what))]
+    except Exception as error:
+        if not faults.is_fault(error):
+            raise
+        raise UnsupportedError(f"has {what} that depend on the values of arguments") from None
 
 
 def is_tensor(type: Any) -> bool:
@@ -150,6 +162,7 @@ class Module:
         self.functions = {f.properties["sym_name"].data: f for f in op.body.block.ops if f.name == "func.func"}
         self._called: dict[str, Callable[..., Any]] = {}
         self._open: list[str] = []
+        self._is_open: dict[str, bool] = {}
 
     def function(self, name: str) -> Any:
         """The `func.func` of a name."""
@@ -203,12 +216,19 @@ class Module:
             self._called[name] = jit(self.callable(name), capture="trace")
         return self._called[name]
 
+    def call(self, name: str, operands: Values) -> Any:
+        """A call: of a function of the graph, or, where sizes are open in the text, of its ops, to see which are known."""
+        if name not in self._is_open:
+            types = {value.type for op in self.function(name).walk() for value in (*op.operands, *op.results)}
+            self._is_open[name] = any(is_tensor(type) and DYNAMIC in type.get_shape() for type in types)
+        return (self.callable(name) if self._is_open[name] else self.called(name))(*operands)
+
     def evaluate(self, op: Any, operands: Values, frame: Frame) -> list[Any]:
         """The results of one op."""
         if op.name == "func.call":
-            found = self.called(op.properties["callee"].root_reference.data)(*operands)
+            found = self.call(op.properties["callee"].root_reference.data, operands)
             return list(found) if len(op.results) != 1 else [found]
-        row = _table().get(op.name)
+        row = table().get(op.name)
         if row is None:
             raise UnsupportedError("is not supported")
         site = Site(op, frame)
@@ -221,7 +241,8 @@ class Module:
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def table() -> Mapping[str, Any]:
+    """The rows, loaded with the first op: they need the whole library."""
     from .table import TABLE
 
     return TABLE

@@ -15,6 +15,7 @@ from ...library.numpy import namespace as lnp
 from ...library.special import namespace as special
 from . import arithmetic, calls, contractions, control, indexing, quantized, random, reductions, sorting
 from .faults import UnsupportedError
+from .program import known
 from .rows import Row, graph_op, of, typed
 
 
@@ -43,6 +44,23 @@ def _broadcast_in_dim(site: Any, operands: Sequence[Any]) -> Any:
 
 def _reshape(site: Any, operands: Sequence[Any]) -> Any:
     return lnp.reshape(operands[0], site.shape())
+
+
+def _dynamic_iota(site: Any, operands: Sequence[Any]) -> Any:
+    return lax.broadcasted_iota(np.int64, known(operands[0], "sizes"), site.required("iota_dimension"))
+
+
+def _dynamic_broadcast_in_dim(site: Any, operands: Sequence[Any]) -> Any:
+    return lax.broadcast_in_dim(operands[0], known(operands[1], "sizes"), site.required("broadcast_dimensions"))
+
+
+def _dynamic_pad(site: Any, operands: Sequence[Any]) -> Any:
+    rows = [known(x, "padding") for x in operands[2:]]
+    return lax.pad(operands[0], operands[1], list(zip(*rows, strict=True)))
+
+
+def _real_dynamic_slice(site: Any, operands: Sequence[Any]) -> Any:
+    return lax.slice(operands[0], *(known(x, "bounds") for x in operands[1:]))
 
 
 def _slice(site: Any, operands: Sequence[Any]) -> Any:
@@ -265,9 +283,12 @@ STRUCTURAL: dict[str, Row] = {
     "rng_bit_generator": Row(random.rng_bit_generator, several=True),
     "partition_id": Row(lambda site, operands: np.zeros((), np.uint32)),
     "replica_id": Row(lambda site, operands: np.zeros((), np.uint32)),
-    "dynamic_reshape": Row(_reshape),
-    "dynamic_iota": Row(_iota),
-    "dynamic_broadcast_in_dim": Row(_broadcast_in_dim),
+    "dynamic_reshape": Row(lambda site, operands: lnp.reshape(operands[0], known(operands[1], "sizes"))),
+    "dynamic_iota": Row(_dynamic_iota),
+    "dynamic_broadcast_in_dim": Row(_dynamic_broadcast_in_dim),
+    "dynamic_pad": Row(_dynamic_pad),
+    "dynamic_conv": Row(contractions.convolution),
+    "real_dynamic_slice": Row(_real_dynamic_slice),
     "uniform_quantize": Row(quantized.quantize, raw=True),
     "uniform_dequantize": Row(quantized.dequantize, raw=True),
 }
@@ -277,6 +298,11 @@ TABLE: dict[str, Row] = {
     **{f"stablehlo.{name}": of(function) for name, function in ELEMENTWISE.items()},
     **{f"chlo.{name}": of(function) for name, function in CHLO.items()},
     **{f"stablehlo.{name}": row for name, row in STRUCTURAL.items()},
+    **{
+        f"check.{name}{of}": Row(calls.expect(name == "expect_eq"), several=True)
+        for name in ("expect_eq", "expect_almost_eq", "expect_close")
+        for of in ("", "_const")
+    },
     "chlo.top_k": Row(_top_k, several=True),
     "chlo.ragged_dot": Row(contractions.ragged_dot),
 }

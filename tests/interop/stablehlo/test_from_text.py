@@ -110,6 +110,51 @@ def test_arguments_are_checked() -> None:
         f(np.ones((3, 4), np.float32))
 
 
+OPEN = """
+#loc1 = loc("model.py":4:36 to :55)
+func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf32>) -> tensor<i32> loc(#loc1)
+  %0 = call @ones(%n, %x) : (tensor<i32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %0 : tensor<?x4xf32>
+}
+func.func private @ones(%n: tensor<i32>, %x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %c = stablehlo.constant dense<4> : tensor<1xi32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %1 = stablehlo.concatenate %0, %c, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %2 = stablehlo.dynamic_broadcast_in_dim %one, %1, dims = [] : (tensor<f32>, tensor<2xi32>) -> tensor<?x4xf32>
+  %3 = stablehlo.add %x, %2 : tensor<?x4xf32>
+  return %3 : tensor<?x4xf32>
+}
+"""
+
+
+def test_open_sizes_are_those_of_the_arguments() -> None:
+    f = lm.from_stablehlo(OPEN)
+    for n in (0, 1, 5):
+        x = np.arange(4.0 * n, dtype=np.float32).reshape(n, 4)
+        np.testing.assert_array_equal(f(x), x + 1)
+    with pytest.raises(lm.CompileError, match="has sizes that depend on the values of arguments"):
+        lm.from_stablehlo(OPEN, "ones")(np.array(2, np.int32), np.ones((2, 4), np.float32))
+
+
+def test_checks_compare_where_the_program_runs() -> None:
+    text = """
+    func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = stablehlo.add %x, %x : tensor<2xf32>
+      check.expect_eq_const %0, dense<[2.0, 0x7FC00000]> : tensor<2xf32>
+      stablehlo.custom_call @check.expect_close(%x, %y) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+      return %0 : tensor<2xf32>
+    }"""
+    f = lm.from_stablehlo(text)
+    x = np.float32([1, np.nan])
+    assert f(x, x)[0] == 2
+    with pytest.raises(lm.CheckError, match="<stablehlo>:4:7: expected"):
+        f(x + 1, x + 1)
+    with pytest.raises(lm.CheckError, match="<stablehlo>:5:7: expected"):
+        f(x, np.float32([2, np.nan]))
+
+
 def mutated(text: str, rng: random.Random) -> str:
     """A text with a few characters, words or lines changed."""
     for _ in range(rng.randint(1, 3)):
