@@ -43,9 +43,11 @@ def potrf(site: Any, operands: Sequence[Any]) -> Any:
     (x,) = operands
     if _option(site, "uplo") == "L":
         factor = linalg.cholesky(x, symmetrize_input=False)
+        stored = lnp.tril(factor) + lnp.triu(x, 1)  # LAPACK leaves the other triangle as it was
     else:
         factor = _adjoint(linalg.cholesky(lift(_adjoint(x)), symmetrize_input=False))
-    return [factor, _failed(factor)]
+        stored = lnp.triu(factor) + lnp.tril(x, -1)
+    return [stored, _failed(factor)]
 
 
 def getrf(site: Any, operands: Sequence[Any]) -> Any:

@@ -69,6 +69,7 @@ def programs() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
         "top_k": (lambda x: lax.top_k(x, 2), (X,)),
         "cumsum": (lambda x: (jnp.cumsum(x, 0), lax.cumprod(x, 1, reverse=True)), (X,)),
         "fft": (lambda x: (jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x)), jnp.fft.fft2(x)), (X,)),
+        "potrf": (lambda x: lax.linalg.cholesky(x, symmetrize_input=False), (positive,)),
         "cholesky": (jnp.linalg.cholesky, (positive,)),
         "integers": (lambda x: (x // 3, x % 3, x << 2, x >> 1, ~x, lax.population_count(x), lax.clz(x)), (INTS,)),
         "divide_by_zero": (lambda x: (lax.div(x, x * 0), lax.rem(x, x * 0)), (INTS,)),
