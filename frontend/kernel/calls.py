@@ -15,7 +15,7 @@ from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
 from ...errors import KernelError
 from . import complexes, prelude
-from .annotations import ELEMENTS, ScalarType, empty, zeros
+from .annotations import COMPLEX, ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import Arithmetic
 from .array_functions import REDUCTIONS, reduction_of
 from .expressions import Expressions
@@ -58,7 +58,9 @@ _OPERATORS = {
     "positive": "+", "conjugate": "+", "negative": "-", "logical_not": "not", "invert": "~", "reciprocal": "1/",
 }  # fmt: skip
 """Functions of NumPy that are operators."""
-_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate)
+_TEXTS = f"{__name__.rpartition('.frontend.')[0]}.kernels."
+"""Modules of the package with functions in the language of kernels."""
+_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate, np.where)
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
@@ -91,7 +93,8 @@ def is_helper(function: Any) -> bool:
         return True
     if not isinstance(function, FunctionType) or function in prelude.INTRINSICS:
         return False
-    return function.__module__.partition(".")[0] not in _MODULES or function.__module__ == prelude.__name__
+    module = function.__module__
+    return module.partition(".")[0] not in _MODULES or module == prelude.__name__ or module.startswith(_TEXTS)
 
 
 class Calls(Expressions):
@@ -150,6 +153,9 @@ class Calls(Expressions):
         args, b = [self.number_of(arg) for arg in node.args], self.math(node)
         if function is complex and 1 <= len(args) <= 2 and not any(isinstance(arg, Complex) for arg in args):
             return Complex((*args, Number(0.0))[:2])
+        if function is np.where and len(args) == 3 and any(isinstance(arg, Complex) for arg in args[1:]):
+            parts = zip(*(Complex.of(arg).items for arg in args[1:]), strict=True)
+            return Complex(tuple(b.chosen(args[0], *pair) for pair in parts))
         if len(args) != 1 or not isinstance(args[0], Complex):
             return None
         (x,) = args
@@ -423,10 +429,15 @@ class Calls(Expressions):
 
     # -- conversions
 
-    def conversion(self, node: ast.Call, to: Any) -> Value:
+    def conversion(self, node: ast.Call, to: Any) -> Any:
         """`int(x)`, `float(x)`, `bool(x)`, `lm.f32(x)`."""
         if len(node.args) != 1:
             self.refuse(node, f"a conversion takes one value, got {len(node.args)}")
+        if to in COMPLEX:
+            real = next(e for e in ELEMENTS if e.dtype == to.dtype.type(0).real.dtype).type
+            return Complex(
+                tuple(Scalar(self.math(node).scalar(p, real)) for p in Complex.of(self.number_of(node.args[0])).items)
+            )
         value, b = self.value(node.args[0]), self.math(node)
         if isinstance(to, ScalarType):
             if isinstance(value, Number | Choice) and not is_float(to.type):

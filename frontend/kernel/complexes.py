@@ -34,17 +34,15 @@ def binary(b: Arithmetic, op: str, x: Any, y: Any) -> Complex:
 def _quotient(b: Arithmetic, x: tuple[Value, Value], y: tuple[Value, Value]) -> Complex:
     """Smith's, as in NumPy: the smaller part of the divisor over the larger one, so that squares do not overflow."""
     (p, q), (r, s) = x, y
-
-    def divided(p: Value, q: Value, large: Value, small: Value) -> tuple[Value, Value]:
-        ratio = b.binary("/", small, large)
-        scale = b.binary("/", Number(1.0), b.binary("+", large, b.binary("*", small, ratio)))
-        real = b.binary("*", b.binary("+", p, b.binary("*", q, ratio)), scale)
-        return real, b.binary("*", b.binary("-", q, b.binary("*", p, ratio)), scale)
-
-    real, imaginary = divided(p, q, r, s)
-    other_real, other_imaginary = divided(q, p, s, r)
     is_first = b.compare("ge", b.magnitude(r), b.magnitude(s))
-    return Complex((b.chosen(is_first, real, other_real), b.chosen(is_first, imaginary, b.negate(other_imaginary))))
+    large, small = b.chosen(is_first, r, s), b.chosen(is_first, s, r)
+    one, other = b.chosen(is_first, p, q), b.chosen(is_first, q, p)
+    is_zero = b.compare("eq", large, Number(0.0))
+    ratio = b.binary("/", small, b.chosen(is_zero, Number(1.0), large))
+    scale = b.binary("/", Number(1.0), b.binary("+", large, b.binary("*", small, ratio)))
+    real = b.binary("*", b.binary("+", one, b.binary("*", other, ratio)), scale)
+    imaginary = b.binary("*", b.binary("-", other, b.binary("*", one, ratio)), scale)
+    return Complex((real, b.chosen(is_first, imaginary, b.negate(imaginary))))
 
 
 def _power(b: Arithmetic, x: Complex, n: Any) -> Complex:

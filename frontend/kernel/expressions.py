@@ -322,10 +322,10 @@ class Expressions(Views):
         self.bind(node, node.target.id, value)
         return value
 
-    def on_IfExp(self, node: ast.IfExp) -> Value:
+    def on_IfExp(self, node: ast.IfExp) -> Any:
         test = self.value(node.test)
         if isinstance(test, Number):
-            return self.value(node.body if test.value else node.orelse)
+            return self.number_of(node.body if test.value else node.orelse)
         condition = self.math(node.test).truth(test)
         branches: list[tuple[Block, Value]] = []
         for part in (node.body, node.orelse):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Attribute
 
 from ...errors import KernelError
-from .annotations import ELEMENTS, ArrayType, ScalarType, TypeVariable
+from .annotations import COMPLEX, ELEMENTS, ArrayType, ScalarType, TypeVariable
 
 
 class GenericKernel:
@@ -34,7 +35,7 @@ class GenericKernel:
         functools.update_wrapper(self, function)
         self._function, self._variables, self._make = function, dict(variables), make
         self._made: dict[tuple[ScalarType, ...], Any] = {}
-        self._by_dtype = {element.dtype: element for element in ELEMENTS}
+        self._by_dtype = {element.dtype: element for element in (*ELEMENTS, *COMPLEX)}
 
     def specialize(self, **chosen: ScalarType) -> Any:
         """The kernel for element types, as `k.specialize(T=lm.f32)`: it has `schedule()`, `as_text()` and so on.
@@ -55,6 +56,20 @@ class GenericKernel:
             made = specialized(self._function, dict(zip(variables, key, strict=True)))
             self._made[key] = self._make(made)
         return self._made[key]
+
+    def for_types(self, types: Sequence[Attribute]) -> Any:
+        """The kernel for the element types of its parameters; None where they differ under one name, or it has none such."""
+        chosen: dict[str, ScalarType] = {}
+        by_type = {element.type: element for element in self._by_dtype.values()}
+        for name, type in zip(self._function.__annotations__, types, strict=False):
+            if (variable := self._variables.get(name)) is None:
+                continue
+            element = by_type.get(type)
+            if element is None or chosen.setdefault(variable.name, element) is not element:
+                return None
+            if variable.choices and element not in variable.choices:
+                return None
+        return self.specialize(**chosen)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = dict(zip(self._function.__code__.co_varnames, args, strict=False)) | kwargs

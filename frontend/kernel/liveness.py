@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def live_after_loops(body: Sequence[ast.stmt], needed: Iterable[str] = ()) -> dict[ast.stmt, set[str]]:
@@ -51,13 +52,19 @@ def _statement(statement: ast.stmt, after: set[str], found: dict[ast.stmt, set[s
     return after | _reads([statement])
 
 
-def _names(nodes: Iterable[ast.AST], context: type) -> set[str]:
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+def _names(node: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """The variables that a node reads and those that it assigns; kept with it."""
+    kept = getattr(node, "used_names", None)
+    if kept is None:
+        found = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        kept = tuple(frozenset(n.id for n in found if isinstance(n.ctx, context)) for context in (ast.Load, ast.Store))
+        node.used_names = kept
+    return kept
 
 
 def _reads(nodes: Iterable[ast.AST]) -> set[str]:
-    return _names(nodes, ast.Load)
+    return set[str]().union(*(_names(node)[0] for node in nodes))
 
 
 def _writes(nodes: Iterable[ast.AST]) -> set[str]:
-    return _names(nodes, ast.Store)
+    return set[str]().union(*(_names(node)[1] for node in nodes))

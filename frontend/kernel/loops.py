@@ -19,6 +19,7 @@ from .source import assigned
 from .values import (
     UNSET,
     Array,
+    Complex,
     Extreme,
     Index,
     Kind,
@@ -31,6 +32,7 @@ from .values import (
     as_map,
     default,
     held,
+    item_name,
     join,
     kind_of,
     meet_kinds,
@@ -362,10 +364,14 @@ class Loops(Memory):
     def reduction(self, node: ast.For, carried: list[str]) -> str | None:
         """The monoid when every carried variable is only combined with contributions, each by one statement."""
         monoids: set[str] = set()
-        for variable in carried:
-            mentions = sum(isinstance(n, ast.Name) and n.id == variable for s in node.body for n in ast.walk(s))
+        for variable in dict.fromkeys(map(variable_of, carried)):
             updates = [u for s in node.body if (u := self.update(s)) is not None and u.variable == variable]
-            if len(updates) != 1 or mentions != updates[0].mentions:
+            if len(updates) != 1:
+                return None
+            mentions = sum(isinstance(n, ast.Name) and n.id == variable for s in node.body for n in ast.walk(s))
+            if mentions != updates[0].mentions:
+                return None
+            if isinstance(packed := self.env.get(variable), Packed) and not (packed.is_complex and updates[0].monoid == "add"):
                 return None
             monoids.add(updates[0].monoid)
         return monoids.pop() if len(monoids) == 1 else None
@@ -373,13 +379,19 @@ class Loops(Memory):
     def contributions(self, node: ast.For, carried: list[str]) -> list[Value]:
         """Read the body of a reduction; the values that are combined with each variable."""
         found: dict[str, Value] = {}
+        variables = set(map(variable_of, carried))
         for statement in node.body:
             update = self.update(statement)
-            if update is None or update.variable not in carried:
+            if update is None or update.variable not in variables:
                 self.run([statement])
                 continue
+            b = self.math(statement)
+            if isinstance(self.env.get(update.variable), Packed):
+                for k, part in enumerate(Complex.of(self.number_of(update.contribution)).items):
+                    found[item_name(update.variable, k)] = b.negate(part) if update.negated else part
+                continue
             value = self.value(update.contribution)
-            found[update.variable] = self.math(statement).negate(value) if update.negated else value
+            found[update.variable] = b.negate(value) if update.negated else value
         return [found[v] for v in carried]
 
     # -- while

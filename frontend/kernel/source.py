@@ -125,7 +125,18 @@ def _names(function: Any) -> dict[str, Any]:
 
 def assigned(statements: list[ast.stmt]) -> tuple[set[str], set[str]]:
     """The names that statements assign, and those of them that only loops do."""
-    stored = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    targets = {id(n) for s in statements for loop in ast.walk(s) if isinstance(loop, ast.For) for n in ast.walk(loop.target)}
-    plain = {n.id for n in stored if id(n) not in targets}
-    return {n.id for n in stored}, {n.id for n in stored} - plain
+    found = [_assigned(statement) for statement in statements]
+    stored, plain = (set[str]().union(*(one[k] for one in found)) for k in range(2))
+    return stored, stored - plain
+
+
+def _assigned(statement: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a statement assigns, and those that it assigns other than by loops; kept with it."""
+    kept = getattr(statement, "assigned_names", None)
+    if kept is None:
+        stored = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        loops = (loop for loop in ast.walk(statement) if isinstance(loop, ast.For))
+        targets = {id(n) for loop in loops for n in ast.walk(loop.target)}
+        kept = frozenset(n.id for n in stored), frozenset(n.id for n in stored if id(n) not in targets)
+        statement.assigned_names = kept
+    return kept

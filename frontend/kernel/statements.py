@@ -20,6 +20,7 @@ from . import complexes, prelude
 from .annotations import ArrayType, ScalarType, spelled
 from .iteration import Iteration
 from .parameters import Parameters
+from .products import add_product
 from .scope import IN_BRANCH, hint
 from .source import Source
 from .values import (
@@ -292,6 +293,9 @@ class Statements(Iteration):
         self.assign(node.target, value)
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.MatMult):
+            add_product(self, node)
+            return
         if isinstance(node.target, ast.Name):
             self.operator(node)
             before = self.number_of(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
