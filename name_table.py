@@ -43,6 +43,7 @@ MODULES: dict[str, str] = {
     "api.functions": "api.functions",
     "api.tracing": "api.tracing",
     "api.ops": "api.ops",
+    "api.kernels": "api.kernels",
 }
 """The module of each namespace."""
 
@@ -274,7 +275,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.testing": "check_op, check_rule",
     },
     "api": {
-        "api": "dtypes, errors, functions, ops, programs, sizes, tracing, trees",
+        "api": "dtypes, errors, functions, kernels, ops, programs, sizes, tracing, trees",
         "frontend.run.eager": "api as array_function, creation, edit, operation",
         "frontend.run.ufunc_keywords": "changing",
         "frontend.trace.array_functions": "arrays",
@@ -337,6 +338,11 @@ HOMES: dict[str, dict[str, str]] = {
         "dialects.functions": "FUNCTIONS as scalar_functions",
         "dialects.graph.base": "OPS, CompositeOp",
         "dialects.graph.fft": "roots_of_unity",
+    },
+    "api.kernels": {
+        "frontend.extend": "register_kernel",
+        "frontend.kernel.annotations": "dtype, empty, parallel",
+        "frontend.kernel.decorator": "kernel",
     },
 }
 """For each namespace the names that are imported from each home."""

@@ -39,6 +39,7 @@ from ..runtime.array import as_array as as_array
 from . import dtypes as dtypes
 from . import errors as errors
 from . import functions as functions
+from . import kernels as kernels
 from . import ops as ops
 from . import programs as programs
 from . import sizes as sizes
@@ -47,6 +48,6 @@ from . import trees as trees
 __all__ = [
     "TensorSpec", "Tracer", "array_function", "arrays", "as_array", "broadcast_tracer", "build", "changing", "concrete_array",
     "config", "creation", "dtypes", "edit", "errors", "filled", "full_like_tracer", "functions", "is_array_like", "is_traced",
-    "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located", "operand", "operation", "ops", "programs",
-    "sequence_of_operands", "several", "sizes", "token", "tracing", "trees",
+    "kernels", "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located", "operand", "operation", "ops",
+    "programs", "sequence_of_operands", "several", "sizes", "token", "tracing", "trees",
 ]

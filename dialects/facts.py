@@ -81,6 +81,9 @@ class OpFacts:
         slow_to_compile: whether its code takes so long to compile that NumPy computes small ones outside of `jit`.
         keeps_integers: whether NumPy's function, which is of floats here, gives integers back unchanged, as `floor` does.
         symbol: Python's operator of the op, `+`.
+        kernels: the module that registers the kernels whose loops are the op's (`register_kernel(..., inline=True)`). It is
+            imported when such an op is lowered; a name that begins with a dot is one of this package.
+        problem_rank: the number of dims of one problem, if leading dims are a stack of them for such a kernel.
     """
 
     cost: Cost = Cost.LONG
@@ -100,6 +103,8 @@ class OpFacts:
     slow_to_compile: bool = False
     keeps_integers: bool = False
     symbol: str = ""
+    kernels: str | None = None
+    problem_rank: int | None = None
 
     def but(self, **changes: Any) -> OpFacts:
         """The same facts with changes, for a class that differs from its family."""
@@ -118,5 +123,5 @@ def rounding_by(kind: str) -> Rounding:
     return Rounding.NONE if kind in ("max", "min", "and", "or", "set") else Rounding.OPERANDS
 
 
-FACTORIZATION = OpFacts(rounding=Rounding.NORM, stores=COMPLEX, slow_to_compile=True)
+FACTORIZATION = OpFacts(rounding=Rounding.NORM, stores=COMPLEX, slow_to_compile=True, problem_rank=2)
 """The facts of factorizations of matrices and of the ops built from them."""

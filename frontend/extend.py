@@ -15,8 +15,9 @@ all later compilations and is part of every key of the object cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from ..codegen.targets.base import Target, register_target
@@ -48,18 +49,21 @@ from ..executor.kernels import find_kernel
 from ..extensions import Extension, extensions
 from ..lowering.analysis.nests import find as find_loop
 from ..lowering.analysis.nests import loops
+from ..lowering.op_kernels import KernelChoice, add_choice
 from ..lowering.schedule.base import Primitive
 from ..lowering.strategies import KernelStrategy, NestStrategy, Strategy, Take, register_strategy
 from ..passes import register_pass
 from ..pipeline import register_step
-from ..transforms.target.graph_select_kernels import KernelChoice, add_choice
 from .kernel.decorator import KernelBase
+from .kernel.generic import GenericKernel
 from .run.devices import Device, register_device
 from .run.eager import api
 from .trace.locations import located
 from .trace.program import TensorSpec
 from .trace.tracer import Tracer
 from .trace.tracing import current, is_array_like
+
+KernelT = TypeVar("KernelT", bound="KernelBase | GenericKernel")
 
 __all__ = [
     "EXACT",
@@ -184,11 +188,18 @@ def register_kernel(
     on: str | Sequence[str] = (),
     when: Callable[[GraphOp, Target], bool] | None = None,
     cost: Callable[[GraphOp, Target], float] | None = None,
-) -> Callable[[KernelBase], KernelBase]:
+    inline: bool = False,
+    lanes: bool | None = None,
+) -> Callable[[KernelT], KernelT]:
     """Let a kernel written by hand compute an op, where a condition holds and its cost is least. A decorator.
 
     The kernel's parameters are the op's operands, which it reads, and its results, which it writes whole; it is taken only
-    where element types and ranks fit. Derivatives and batches of the op are taken before the choice, from the op.
+    where element types and ranks fit. A kernel with type variables has one form for each element type. Derivatives and
+    batches of the op are taken before the choice, from the op.
+
+    A kernel that is `inline` is the loop form of an op whose `facts` name the kernel's module as `kernels`: its loops are
+    written for the op's sizes, fused with what is around them and scheduled like those of any op; it may also read its
+    results. Where its facts have a `problem_rank`, it solves one problem, and runs for each one of a stack.
 
     Args:
         op: a class or the full name of an op.
@@ -196,6 +207,9 @@ def register_kernel(
         when: `when(op, target)`: whether it may be used for these shapes and properties.
         cost: `cost(op, target)`: about how many operations on vectors it takes. Of several kernels the cheapest is
             called, and only if it is cheaper than the op's own loops. Without a cost the kernel is called wherever it may be.
+        inline: whether the kernel is the op's loop form; else it is called, with the schedule that it has.
+        lanes: of an inline kernel: whether it is only for vectors that hold one problem of a stack in each lane (True), or
+            not for these (False).
 
     Raises:
         ExtensionError: there is no such op, or what is decorated is no kernel.
@@ -211,22 +225,41 @@ def register_kernel(
     if OPS.get(name.removeprefix("graph."), GraphOp).__dict__.get("name") != name:
         raise ExtensionError(f"register_kernel: there is no op '{name}'; docs/ops.md lists those there are")
 
-    def declare(kernel: KernelBase) -> KernelBase:
-        if not isinstance(kernel, KernelBase):
+    def declare(kernel: KernelT) -> KernelT:
+        if not isinstance(kernel, KernelBase | GenericKernel):
             raise ExtensionError(f"register_kernel: put it above @lm.kernel; got {type(kernel).__name__}: {kernel!r:.60}")
+        function: Any = kernel.__wrapped__
         names = (on,) if isinstance(on, str) else tuple(on)
-        called = kernel.__kernel__.function
-        choice = KernelChoice(called.__name__, lambda: _as_scheduled(kernel), names, when, cost)
-        add_choice(name, choice, called.__module__)
+        make = _as_written if inline else _as_scheduled
+
+        def made(types: Sequence[Attribute]) -> KernelOp | None:
+            found: Any = kernel.for_types(types) if isinstance(kernel, GenericKernel) else kernel
+            return None if found is None else make(found)
+
+        choice = KernelChoice(function.__name__, made, names, when, cost, inline, lanes)
+        add_choice(name, choice, function.__module__)
         return kernel
 
     return declare
 
 
+def _as_written(kernel: KernelBase) -> KernelOp:
+    """The kernel without a schedule."""
+    if kernel.__kernel__.is_scheduled:
+        raise ExtensionError(
+            f"kernel '{kernel.__kernel__.function.__name__}' is inline and scheduled with its op: take no steps"
+        )
+    return _checked(lambda: find_kernel(kernel.__kernel__.module))
+
+
 def _as_scheduled(kernel: KernelBase) -> KernelOp:
     """The kernel with the schedule it has by now."""
+    return _checked(lambda: kernel.__kernel__.called(lambda module, steps: find_kernel(module)))
+
+
+def _checked(make: Callable[[], KernelOp]) -> KernelOp:
     try:
-        found = kernel.__kernel__.called(lambda module, steps: find_kernel(module))
+        found = make()
     except LaminaError as error:
         raise located(error) from None
     if any(isinstance(op, CheckOp) for op in found.walk()):

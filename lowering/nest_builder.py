@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 
 from ..codegen.targets import Target
-from ..dialects.loop.loops import ForOp, IfOp, YieldOp
+from ..dialects.loop.loops import ForOp, IfOp, WhileOp, YieldOp
 from ..dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ..dialects.scalar import ScalarBuilder
 from ..dialects.sizes.polynomial import Size
@@ -96,6 +96,13 @@ class NestBuilder:
         emitter.insert(made)
         opened.results = made.results
 
+    def drop_empty_loop(self) -> None:
+        """Remove the loop that was written last if nothing is done in it."""
+        last = self.emitter.levels[-1].block.last_op
+        if isinstance(last, ForOp) and len(last.body.block.ops) == 1:
+            last.detach()
+            last.erase()
+
     @contextmanager
     def when(self, condition: SSAValue) -> Iterator[None]:
         """Ops built inside run only where an i1 scalar holds."""
@@ -126,6 +133,45 @@ class NestBuilder:
         made.location = self.op.location
         emitter.insert(made)
         return made.results
+
+    def branches(
+        self,
+        condition: SSAValue,
+        then: Callable[[], Sequence[SSAValue]],
+        otherwise: Callable[[], Sequence[SSAValue]],
+        types: Sequence[Attribute],
+    ) -> Sequence[SSAValue]:
+        """The values of `then()` where an i1 scalar holds, else those of `otherwise()`; each writes only what it computes."""
+        emitter, blocks = self.emitter, (Block(), Block())
+        for block, write in zip(blocks, (then, otherwise), strict=True):
+            depth = emitter.open_branch(block, guards=bool(types))
+            emitter.insert(YieldOp.create(operands=list(write())))
+            emitter.close_branch(depth)
+        regions = [Region(block) if types or block is blocks[0] or len(block.ops) > 1 else Region() for block in blocks]
+        made = IfOp.create(operands=[condition], result_types=types, regions=regions)
+        made.location = self.op.location
+        emitter.insert(made)
+        return made.results
+
+    def repeat(
+        self, condition: SSAValue, inits: Sequence[SSAValue], body: Callable[[Sequence[SSAValue]], Sequence[SSAValue]]
+    ) -> Sequence[SSAValue]:
+        """The last carried values of a loop while a condition holds: first `condition`, then the first value of `body`."""
+        emitter = self.emitter
+        made = WhileOp.build_loop(condition, inits)
+        made.location = self.op.location
+        block = made.body.block
+        depth = emitter.open_branch(block, guards=True)
+        emitter.insert(YieldOp.create(operands=list(body(block.args))))
+        emitter.close_branch(depth)
+        emitter.insert(made)
+        return made.results
+
+    def kernel(self) -> None:
+        """The loops of the kernel that the op's class names (`OpFacts.kernels`)."""
+        from .kernel_nest import write_kernel
+
+        write_kernel(self, self.op)
 
     def index_of(self, position: SSAValue) -> AffineExpr:
         """A computed `index` value as a part of points, until the loop around it closes. Such accesses are indirect."""

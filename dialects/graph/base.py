@@ -252,8 +252,13 @@ class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
         return None
 
     def nest(self, b: NestWriter) -> None:
-        """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`."""
-        raise NotImplementedError(f"'{self.name}' op has no nest of its own")
+        """The loop form of an op that no equation describes: write all loops with a `lowering.nest_builder.NestBuilder`.
+
+        Unless a class does so, its loops are those of a kernel that is registered for it.
+        """
+        if self.facts.kernels is None:
+            raise NotImplementedError(f"'{self.name}' op has no nest of its own")
+        b.kernel()
 
     def plain_nest(self, b: NestWriter) -> None:
         """The loops of the op's plain definition, without blocks and tiles, which are built where `nest` fails.
@@ -269,7 +274,15 @@ class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
     @property
     def has_nest(self) -> bool:
         """Whether the op writes its own loops."""
-        return type(self).nest is not GraphOp.nest
+        return type(self).nest is not GraphOp.nest or self.facts.kernels is not None
+
+    def operand_parts(self) -> Sequence[Sequence[int]]:
+        """For each operand its number, or those of its real and imaginary parts, which are operands of their own."""
+        return [(k,) for k in range(len(self.operands))]
+
+    def result_parts(self) -> Sequence[Sequence[int]]:
+        """The same of results."""
+        return [(k,) for k in range(len(self.results))]
 
     @property
     def has_plain_nest(self) -> bool:

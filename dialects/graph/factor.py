@@ -19,7 +19,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import FACTORIZATION, OpFacts, Rounding
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
-from .blocked import blocked_cholesky, blocked_lu, blocked_solve, cholesky_steps, is_large
+from .blocked import blocked_lu, blocked_solve, is_large
 from .complex_elements import Element, Field
 from .matrices import (
     Matrices,
@@ -74,7 +74,7 @@ class CholeskyOp(MatrixOp):
     """
 
     name = "graph.cholesky"
-    facts = FACTORIZATION.but(uniform_steps=True)
+    facts = FACTORIZATION.but(uniform_steps=True, kernels=".kernels.cholesky")
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -97,23 +97,6 @@ class CholeskyOp(MatrixOp):
             except np.linalg.LinAlgError:
                 pass
         return (y,)
-
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        n, f = self.shape()[-1], m.field
-        if is_large(m, n):
-            blocked_cholesky(b, m, n)
-            return
-        # the adjoint of the factor, whose rows are contiguous
-        u = f.local((n, n), "factor")
-        with b.loop(n) as i, b.loop(n, lower=i.index) as j:
-            f.store(f.conj(m.read(0, j.index, i.index)), u, [i.index, j.index])
-        least = cholesky_steps(f, u, n, n, f.number(1))
-        holds = b.scalar.cmp("gt", least, f.number(0))
-        zero, nan = f.const(0), f.of_real(f.number(float("nan")))
-        with b.loop(n) as i, b.loop(n) as j:
-            inside = b.scalar.cmp("le", b.position(j.index), b.position(i.index))
-            value = f.select(inside, f.conj(f.load(u, [j.index, i.index])), zero)
-            m.store(f.select(holds, value, nan), 0, i.index, j.index)
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -232,7 +232,17 @@ class MatrixOp(GraphOp, ABC):
         split = [value for value in found if np.iscomplexobj(value)]
         return (*(np.ascontiguousarray(np.real(v)) for v in found), *(np.ascontiguousarray(np.imag(v)) for v in split))
 
+    def operand_parts(self) -> Sequence[Sequence[int]]:
+        n = self.count()
+        return [(k, k + n) if self.is_split else (k,) for k in range(n)]
+
+    def result_parts(self) -> Sequence[Sequence[int]]:
+        return self.split_results()
+
     def nest(self, b: NestWriter) -> None:
+        if self.facts.kernels is not None:
+            b.kernel()
+            return
         shape = self.shape()
         if 0 in (*shape[:-2], *(n for r in self.results for n in shape_of(r))):
             return
@@ -253,9 +263,9 @@ class MatrixOp(GraphOp, ABC):
         fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
         return self.facts.uniform_steps and max(self.shape()[:lead], default=1) >= _LEAST and fits
 
-    @abstractmethod
     def loops(self, b: NestWriter, m: Matrices) -> None:
-        """The loops over one matrix."""
+        """The loops over one matrix, of ops that no kernel computes."""
+        raise NotImplementedError
 
 
 class Matrices:

@@ -31,9 +31,10 @@ def register_op(cls: type[OpT]) -> type[OpT]:
     """Make a class an op of the compiler. Use it as a decorator, in place of `irdl_op_definition`.
 
     An op says its name with a dialect of its own, its operands and properties as xDSL's ops do, its `syntax`, `infer_types`
-    and `evaluate` (its meaning in NumPy), and how it is computed: `decompose`, if it is a `CompositeOp`, `equations`, or
-    `nest`. A composite is differentiated and batched through its decomposition unless it says otherwise; another op has a
-    derivative and a batching rule if it declares `derivative` and `batching`.
+    and `evaluate` (its meaning in NumPy), and how it is computed: `decompose`, if it is a `CompositeOp`, `equations`, `nest`,
+    or `facts.kernels`, the module that registers a kernel for it. A composite is differentiated and batched through its
+    decomposition unless it says otherwise; another op has a derivative and a batching rule if it declares `derivative` and
+    `batching`.
 
     Returns:
         The class, for `lamina.call_op`.
@@ -75,8 +76,9 @@ def _problem(cls: type[GraphOp]) -> str | None:
             return f"needs {member}"
     if issubclass(cls, CompositeOp):
         return "needs decompose" if _same_function(cls, CompositeOp, "decompose") else None
-    if _same_function(cls, GraphOp, "equations") and _same_function(cls, GraphOp, "nest"):
-        return "says nowhere how it is computed: derive from CompositeOp and write decompose, or write equations or nest"
+    if _same_function(cls, GraphOp, "equations") and _same_function(cls, GraphOp, "nest") and cls.facts.kernels is None:
+        rule = "derive from CompositeOp and write decompose, write equations or nest, or name the module of its kernels"
+        return f"says nowhere how it is computed: {rule}"
     return None
 
 

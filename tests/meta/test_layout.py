@@ -17,6 +17,7 @@ ROOMS = (
     "api",
     "train",
     "interop",
+    "kernels",
     "debugging",
     "compat",
     "library",
@@ -112,6 +113,7 @@ MAY_IMPORT = {
     "compat": {"api", "library", "names"},
     "train": {"api", "compat", "library"},
     "interop": {"api", "compat", "library"},
+    "kernels": {"api"},
     "tools": {
         "library",
         "names",

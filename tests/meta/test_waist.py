@@ -12,8 +12,9 @@ from lamina import name_table
 from lamina.names import public
 
 ROOT = Path(__file__).parent.parent.parent
-ABOVE = ("api", "frontend", "library", "compat", "interop", "train")
-"""What stands on the pipeline. A person who runs `lamina-opt` loads none of it."""
+LIBRARIES = ("library", "compat", "interop", "train")
+ABOVE = ("api", "frontend", "kernels", *LIBRARIES)
+"""What stands on the pipeline. A person who runs `lamina-opt` loads none of it, but a kernel's text for an op that has one."""
 
 RUN = f"""
 import contextlib, io, sys
@@ -32,6 +33,25 @@ print([name for name in sys.modules if name.startswith({tuple(f"lamina.{room}" f
 def test_lamina_opt_loads_nothing_above_the_pipeline(arguments: list[str]) -> None:
     run = subprocess.run([sys.executable, "-c", RUN, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n", run.stderr
+
+
+def test_lamina_opt_loads_the_text_of_a_kernel_when_an_op_is_lowered(tmp_path: Path) -> None:
+    path = tmp_path / "factor.mlir"
+    path.write_text(
+        "func.func @main(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {\n"
+        "  %l = graph.cholesky %x : tensor<3x3xf32>\n  return %l : tensor<3x3xf32>\n}\n"
+    )
+    loaded = {
+        phase: ast.literal_eval(
+            subprocess.run(
+                [sys.executable, "-c", RUN, f"--compile-to={phase}", str(path)],
+                cwd=ROOT, capture_output=True, text=True, check=True,
+            ).stdout
+        )
+        for phase in ("optimized", "asm")
+    }  # fmt: skip
+    assert loaded["optimized"] == [] and "lamina.kernels.cholesky" in loaded["asm"]
+    assert not [name for name in loaded["asm"] if name.split(".")[1] in LIBRARIES]
 
 
 FACE = [space for space in name_table.HOMES if space.partition(".")[0] == "api"]

@@ -7,7 +7,6 @@ so that composites still have their names, and after differentiation, so that ke
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -25,60 +24,22 @@ from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.parameters import Interface, Sizes, clone_kernel
 from ...dialects.types import tensor_of
 from ...errors import CompileError, DTypeError, ShapeError
+from ...lowering.op_kernels import called, own_cost
 from ...lowering.target import target_of
-from ...lowering.work import launch_work_of_op
-
-
-@dataclass(frozen=True)
-class KernelChoice:
-    """A kernel that may compute an op.
-
-    Attributes:
-        name: of the kernel.
-        kernel: makes it, with the schedule that its author gave it.
-        on: names of targets or of architectures that it is for; empty: all.
-        when: `when(op, target)`, whether it may be used.
-        cost: `cost(op, target)`, the estimated number of vector operations; None: the kernel is used wherever its condition
-        holds.
-    """
-
-    name: str
-    kernel: Callable[[], KernelOp]
-    on: tuple[str, ...] = ()
-    when: Callable[[GraphOp, Target], bool] | None = None
-    cost: Callable[[GraphOp, Target], float] | None = None
-
-
-_choices: dict[str, dict[str, KernelChoice]] = {}
-"""The kernels by the full name of an op, then by the name of the kernel."""
-
-
-def add_choice(op: str, choice: KernelChoice, module: str) -> None:
-    """Add a kernel for the ops of a name; one that the same module added under its name is replaced."""
-    extensions.add("kernel", f"{op} {choice.name}", module)
-    _choices.setdefault(op, {})[choice.name] = choice
-
-
-def own_cost(op: GraphOp, target: Target) -> float:
-    """The estimated number of vector operations of the op's own loops."""
-    bits = max(getattr(tensor_of(value).element_type, "bitwidth", 32) for value in (*op.operands, *op.results))
-    return launch_work_of_op(op) / target.lanes(bits)
 
 
 def _chosen(op: GraphOp, target: Target) -> KernelOp | None:
     """The kernel to call for an op."""
     best: KernelOp | None = None
     least = float("inf")
-    for choice in _choices.get(op.name, {}).values():
-        if choice.on and not {target.name, target.architecture} & {*choice.on}:
-            continue
-        if choice.when is not None and not choice.when(op, target):
+    for choice in called(op.name):
+        if not choice.fits(op, target):
             continue
         cost = 0.0 if choice.cost is None else float(choice.cost(op, target))
         if cost >= least or (choice.cost is not None and cost >= own_cost(op, target)):
             continue
-        kernel = choice.kernel()
-        if _takes(kernel, op):
+        kernel = choice.kernel([tensor_of(value).element_type for value in (*op.operands, *op.results)])
+        if kernel is not None and _takes(kernel, op):
             best, least = kernel, cost
     return best
 
@@ -121,10 +82,8 @@ class GraphSelectKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         extensions.load()
-        if not _choices:
-            return
         target, made = target_of(op), {}
-        for inner in [one for one in op.walk() if isinstance(one, GraphOp) and one.name in _choices]:
+        for inner in [one for one in op.walk() if isinstance(one, GraphOp) and called(one.name)]:
             found = _chosen(inner, target)
             if found is None:
                 continue

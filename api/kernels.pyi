@@ -1,0 +1,14 @@
+# from the table names.toml by `make names`: do not edit
+"""What algorithms are written with as kernels, and attached to ops."""
+
+from typing import Any
+
+from ..frontend.extend import register_kernel as register_kernel
+from ..frontend.kernel.annotations import dtype as dtype
+from ..frontend.kernel.annotations import empty as empty
+from ..frontend.kernel.annotations import parallel as parallel
+from ..frontend.kernel.decorator import kernel as kernel
+
+__all__ = [
+    "dtype", "empty", "kernel", "parallel", "register_kernel",
+]
