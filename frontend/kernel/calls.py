@@ -60,7 +60,7 @@ _OPERATORS = {
 """Functions of NumPy that are operators."""
 _TEXTS = f"{__name__.rpartition('.frontend.')[0]}.kernels."
 """Modules of the package with functions in the language of kernels."""
-_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate, np.where)
+_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate, np.where, np.iscomplexobj)
 _MODULES = ("math", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
@@ -156,6 +156,8 @@ class Calls(Expressions):
         if function is np.where and len(args) == 3 and any(isinstance(arg, Complex) for arg in args[1:]):
             parts = zip(*(Complex.of(arg).items for arg in args[1:]), strict=True)
             return Complex(tuple(b.chosen(args[0], *pair) for pair in parts))
+        if function is np.iscomplexobj and len(args) == 1:
+            return Number(isinstance(args[0], Complex))
         if len(args) != 1 or not isinstance(args[0], Complex):
             return None
         (x,) = args

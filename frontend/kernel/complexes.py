@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .arithmetic import Arithmetic
-from .values import Complex, Mismatch, Number, Value
+from .values import Complex, Conjugate, Mismatch, Number, Value
 
 _MOST_PRODUCTS = 16
 
@@ -22,6 +22,13 @@ def binary(b: Arithmetic, op: str, x: Any, y: Any) -> Complex:
             return Complex((b.binary("*", p, r), b.binary("*", p, s)))
         if not isinstance(y, Complex):
             return Complex((b.binary("*", p, r), b.binary("*", q, r)))
+        if isinstance(x, Conjugate) != isinstance(y, Conjugate):
+            if isinstance(y, Conjugate):
+                (p, q), (r, s) = y.of_number.items, (p, q)
+            else:
+                q = x.of_number.items[1]
+            real = b.binary("+", b.binary("*", p, r), b.binary("*", q, s))
+            return Complex((real, b.binary("-", b.binary("*", p, s), b.binary("*", q, r))))
         real = b.binary("-", b.binary("*", p, r), b.binary("*", q, s))
         return Complex((real, b.binary("+", b.binary("*", p, s), b.binary("*", q, r))))
     if op == "/":
@@ -60,7 +67,7 @@ def negate(b: Arithmetic, x: Complex) -> Complex:
 
 
 def conjugate(b: Arithmetic, x: Complex) -> Complex:
-    return Complex((x.items[0], b.negate(x.items[1])))
+    return Conjugate((x.items[0], b.negate(x.items[1])), x)
 
 
 def equal(b: Arithmetic, x: Any, y: Any) -> Value:

@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl.dialects.builtin import FileLineColLoc
 
@@ -134,9 +134,16 @@ def _assigned(statement: Any) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a statement assigns, and those that it assigns other than by loops; kept with it."""
     kept = getattr(statement, "assigned_names", None)
     if kept is None:
+        updated = {n.target for n in ast.walk(statement) if is_product(n)}  # arrays, which stay the same variables
         stored = [n for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        stored = [n for n in stored if n not in updated]
         loops = (loop for loop in ast.walk(statement) if isinstance(loop, ast.For))
         targets = {id(n) for loop in loops for n in ast.walk(loop.target)}
         kept = frozenset(n.id for n in stored), frozenset(n.id for n in stored if id(n) not in targets)
         statement.assigned_names = kept
     return kept
+
+
+def is_product(node: ast.AST) -> TypeGuard[ast.AugAssign]:
+    """Whether a statement adds a product of matrices to an array."""
+    return isinstance(node, ast.AugAssign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.MatMult)

@@ -22,7 +22,7 @@ from .iteration import Iteration
 from .parameters import Parameters
 from .products import add_product
 from .scope import IN_BRANCH, hint
-from .source import Source
+from .source import Source, is_product
 from .values import (
     UNSET,
     Array,
@@ -293,7 +293,7 @@ class Statements(Iteration):
         self.assign(node.target, value)
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.MatMult):
+        if is_product(node):
             add_product(self, node)
             return
         if isinstance(node.target, ast.Name):

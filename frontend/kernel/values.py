@@ -138,6 +138,16 @@ class Complex(Items):
         return value if isinstance(value, Complex) else Complex((value, Number(0)))
 
 
+class Conjugate(Complex):
+    """The conjugate of a complex number, whose products need no negation."""
+
+    def __init__(self, items: tuple[Any, ...], of: Complex):
+        super().__init__(items)
+        object.__setattr__(self, "of_number", of)
+
+    of_number: Complex
+
+
 @dataclass(frozen=True)
 class Packed:
     """A variable that holds a tuple of so many items, or a complex number; items are variables, too: `item_name` says which."""
