@@ -341,7 +341,7 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.kernels": {
         "frontend.extend": "register_kernel",
-        "frontend.kernel.annotations": "dtype, empty, parallel",
+        "frontend.kernel.annotations": "dtype, empty, i32, parallel",
         "frontend.kernel.decorator": "kernel",
     },
 }

@@ -190,6 +190,7 @@ def register_kernel(
     cost: Callable[[GraphOp, Target], float] | None = None,
     inline: bool = False,
     lanes: bool | None = None,
+    name: str | None = None,
 ) -> Callable[[KernelT], KernelT]:
     """Let a kernel written by hand compute an op, where a condition holds and its cost is least. A decorator.
 
@@ -210,6 +211,7 @@ def register_kernel(
         inline: whether the kernel is the op's loop form; else it is called, with the schedule that it has.
         lanes: of an inline kernel: whether it is only for vectors that hold one problem of a stack in each lane (True), or
             not for these (False).
+        name: of the kernel among those of the op, by default its own; a later one of the same name takes its place.
 
     Raises:
         ExtensionError: there is no such op, or what is decorated is no kernel.
@@ -221,9 +223,9 @@ def register_kernel(
     ...     y[0] = min(x[0], x[1])
     ...     y[1] = max(x[0], x[1])
     """
-    name = op if isinstance(op, str) else op.name
-    if OPS.get(name.removeprefix("graph."), GraphOp).__dict__.get("name") != name:
-        raise ExtensionError(f"register_kernel: there is no op '{name}'; docs/ops.md lists those there are")
+    called = op if isinstance(op, str) else op.name
+    if OPS.get(called.removeprefix("graph."), GraphOp).__dict__.get("name") != called:
+        raise ExtensionError(f"register_kernel: there is no op '{called}'; docs/ops.md lists those there are")
 
     def declare(kernel: KernelT) -> KernelT:
         if not isinstance(kernel, KernelBase | GenericKernel):
@@ -236,8 +238,8 @@ def register_kernel(
             found: Any = kernel.for_types(types) if isinstance(kernel, GenericKernel) else kernel
             return None if found is None else make(found)
 
-        choice = KernelChoice(function.__name__, made, names, when, cost, inline, lanes)
-        add_choice(name, choice, function.__module__)
+        choice = KernelChoice(name or function.__name__, made, names, when, cost, inline, lanes)
+        add_choice(called, choice, function.__module__)
         return kernel
 
     return declare

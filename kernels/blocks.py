@@ -24,14 +24,21 @@ def is_large(*sizes: Any) -> bool:
 
 def clear_padding(blocks, rows, columns):
     """Let what lies beyond `rows` and `columns` be 0."""
-    count, all_rows, width = blocks.shape
+    count, all_rows, width = blocks.shape  # a width below `BLOCK` is that of the only block
     for i in parallel(all_rows):
-        for j in parallel(columns - (count - 1) * width, width):
+        for j in parallel(columns - (count - 1) * BLOCK, width):
             blocks[count - 1, i, j] = 0
     for k in parallel(count):
         for i in parallel(rows, all_rows):
             for j in parallel(width):
                 blocks[k, i, j] = 0
+
+
+def clear(a):
+    """Let all elements of a matrix be 0."""
+    for i in parallel(a.shape[0]):
+        for j in parallel(a.shape[1]):
+            a[i, j] = 0
 
 
 def copy(to, source):
@@ -53,3 +60,15 @@ def solve_lower(x, factor, right, size, adjoint, unit, zero):
                 known += (np.conjugate(factor[q, i]) if adjoint else factor[i, q]) * x[q, j]
             rest = right[i, j] - known
             x[i, j] = rest if unit else rest / (np.conjugate(factor[i, i]) if adjoint else factor[i, i])
+
+
+def solve_upper(x, factor, right, size, unit, zero):
+    """Let `size` rows of `x` be the solution of `factor x = right`, with an upper triangle."""
+    for j in parallel(x.shape[1]):
+        for step in range(size):
+            i = size - 1 - step
+            known = zero
+            for q in range(i + 1, size):
+                known += factor[i, q] * x[q, j]
+            rest = right[i, j] - known
+            x[i, j] = rest if unit else rest / factor[i, i]

@@ -53,9 +53,12 @@ def write_kernel(b: NestBuilder, op: GraphOp) -> None:
         if in_lanes:
             used = [_locals(b, op.operands, n, "given"), _locals(b, op.results, n, "found")]
             _copy(b, given, used[0], op.operands, n)
+        replay = Replay(b, kernel, is_split=len(op.operands) > len(operands))
+        if in_lanes:
+            _share(replay, interface, operands, results, used)
         arrays = [*([used[0][k] for k in parts] for parts in operands), *([used[1][k] for k in parts] for parts in results)]
         sizes = [shape_of(value)[n:] for value in values]
-        Replay(b, kernel, is_split=len(op.operands) > len(operands)).run(interface, arrays, sizes)
+        replay.run(interface, arrays, sizes)
         if in_lanes:
             _copy(b, used[1], found, op.results, n)
 
@@ -66,6 +69,25 @@ def _goes_in_lanes(op: GraphOp, lead: int, target: Target) -> bool:
         return False
     elements = sum(math.prod(shape_of(value)[lead:]) for value in (*op.operands, *op.results))
     return elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
+
+
+def _share(
+    replay: Replay,
+    interface: Interface,
+    operands: Sequence[Sequence[int]],
+    results: Sequence[Sequence[int]],
+    used: Sequence[list[Part]],
+) -> None:
+    """Let a result that the kernel begins as a copy of an operand be the local copy that there is of that operand."""
+    arguments = [parameter.argument for parameter in interface.parameters]
+    for nest, source, target in replay.first_copies():
+        k, r = arguments.index(source), arguments.index(target) - len(operands)
+        for given, found in zip(operands[k], results[r], strict=True):
+            unused = used[1][found]
+            assert isinstance(unused, Buffers)
+            unused.drop()
+            used[1][found] = used[0][given]
+        replay.skipped.add(nest)
 
 
 def _elements(values: Sequence[SSAValue], parts: Sequence[Sequence[int]]) -> list[Attribute]:

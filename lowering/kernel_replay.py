@@ -8,7 +8,7 @@ last dim is the part, become two arrays, so that vectors hold real or imaginary 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import inf
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from ..dialects.sizes.polynomial import greatest, least
 from ..dialects.types import DYNAMIC, element_of, shape_of
 from ..dialects.vocabulary import CmpiOp, SelectOp, number_of
 from ..errors import CompileError
-from .analysis.nests import holds
+from .analysis.nests import holds, ops_in, walk
 from .nest_builder import NestBuilder
 
 Point = Sequence[AffineExpr]
@@ -74,6 +74,13 @@ class Buffers:
     def store(self, value: SSAValue, point: Point) -> None:
         self.b.store(value, self.buffer, [*self.lead, *point])
 
+    def drop(self) -> None:
+        """Remove a local array that nothing accesses."""
+        alloc = self.buffer.owner
+        assert isinstance(alloc, AllocOp)
+        alloc.detach()
+        alloc.erase()
+
 
 class Replay:
     """Writes a kernel with a nest builder.
@@ -92,6 +99,8 @@ class Replay:
         self.known: dict[SSAValue, bool] = {}
         """Conditions that sizes decide."""
         self.needed: set[Operation] = set()
+        self.skipped: set[Operation] = set()
+        """Nests that are not written."""
         self.ranges: dict[int, tuple[float, float]] = {}
         """The least and the greatest value of open indices."""
 
@@ -117,7 +126,28 @@ class Replay:
         for k, symbol in enumerate(self.kernel.index_arguments):
             self.points[symbol] = _number(bound[k])
         self._find_needed(self.kernel.body.block)
+        self.needed -= self.skipped
         self._block(self.kernel.body.block)
+
+    def first_copies(self) -> Iterator[tuple[Operation, SSAValue, SSAValue]]:
+        """The nests at the beginning that copy an array, which is read nowhere else, to another one; each with both."""
+        arguments = set(self.kernel.body.block.args)
+        for nest in self.kernel.body.block.ops:
+            if not isinstance(nest, ForOp):
+                continue
+            loads, stores = ops_in(nest, LoadOp), ops_in(nest, StoreOp)
+            buffers = {op.buffer for op in loads}, {op.buffer for op in stores}
+            ops = [op for op in walk(nest) if not isinstance(op, ForOp | YieldOp)]
+            values = [store.value for store in stores]
+            if any(len(found) != 1 for found in buffers) or {*loads, *stores} != {*ops}:
+                return
+            ((source,), (target,)) = buffers
+            if not {source, target} <= arguments or values != [load.results[0] for load in loads]:
+                return
+            pairs = zip(loads, stores, strict=True)
+            if any((x.map, [*x.indices]) != (y.map, [*y.indices]) for x, y in pairs) or len({*source.uses}) != len(loads):
+                return
+            yield nest, source, target
 
     def _unfit(self, facts: str) -> CompileError:
         return CompileError(f"'{self.b.op.name}' op cannot be computed by kernel @{self.kernel.sym_name.data}: {facts}")
@@ -272,7 +302,8 @@ class Replay:
         opened = b.loop(bounds[1], kind, lower=bounds[0], step=op.step.value.data, monoid=monoid, inits=inits)
         with opened as loop:
             self.points[op.index] = loop.index
-            self._note_range(loop.index, *bounds)
+            if (only := self._note_range(loop.index, *bounds)) is not None:
+                self.points[op.index] = only
             self._give(op.body.block.args[1:], [] if combines else loop.carried)
             self._block(op.body.block)
             values = [self._scalar(value) for value in op.yielded]
@@ -283,11 +314,13 @@ class Replay:
         if not op.results:
             b.drop_empty_loop()
 
-    def _note_range(self, index: AffineExpr, lower: Sequence[AffineExpr], upper: Sequence[AffineExpr]) -> None:
-        """Note the values of a loop's index as far as numbers bound them."""
+    def _note_range(self, index: AffineExpr, lower: Sequence[AffineExpr], upper: Sequence[AffineExpr]) -> AffineExpr | None:
+        """Note the values of a loop's index as far as numbers bound them; its value if there is only one."""
         assert isinstance(index, AffineDimExpr)
         first = max(self._extreme(bound, -1) for bound in lower)
-        self.ranges[index.position] = first, min(self._extreme(bound, 1) for bound in upper) - 1
+        last = min(self._extreme(bound, 1) for bound in upper) - 1
+        self.ranges[index.position] = first, last
+        return _number(int(first)) if first == last else None
 
     def _extreme(self, expr: AffineExpr, side: int) -> float:
         """The greatest value of an expression (side 1), or the least one (-1), by the ranges of indices."""

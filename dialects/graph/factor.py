@@ -19,10 +19,7 @@ from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import FACTORIZATION, OpFacts, Rounding
 from ..types import index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
-from .blocked import blocked_lu, blocked_solve, is_large
-from .complex_elements import Element, Field
 from .matrices import (
-    Matrices,
     MatrixOp,
     adjoint_of,
     compared,
@@ -160,7 +157,7 @@ class TriangularSolveOp(MatrixOp):
     """
 
     name = "graph.triangular_solve"
-    facts = FACTORIZATION.but(uniform_steps=True)
+    facts = FACTORIZATION.but(uniform_steps=True, kernels=".kernels.triangular_solve")
     a = operand_def(TensorType)
     y = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
@@ -200,26 +197,6 @@ class TriangularSolveOp(MatrixOp):
                 rest = y[..., i, :] - np.matmul(a[..., i : i + 1, known], x[..., known, :])[..., 0, :]
                 x[..., i, :] = rest if self.diagonal.data == "unit" else rest / a[..., i, i, None]
         return (x,)
-
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        n, columns = self.result_shape()[-2:]
-        f = m.field
-
-        def row(k: Any) -> Any:
-            return k if self.goes_down else k * -1 + (n - 1)
-
-        def of_matrix(i: Any, k: Any) -> Element:
-            return m.read(0, *((row(i), row(k)) if self.form.data == "plain" else (row(k), row(i))))
-
-        if is_large(m, n):
-            blocked_solve(b, m, n, columns, of_matrix, row, has_diagonal=self.diagonal.data == "given")
-            return
-        with b.loop(columns) as j, b.loop(n, "seq") as i:
-            known = f.sum(i.index, lambda k: f.mul(of_matrix(i.index, k), m.load(0, row(k), j.index)))
-            rest = f.sub(m.read(1, row(i.index), j.index), known)
-            if self.diagonal.data == "given":
-                rest = f.div(rest, of_matrix(i.index, i.index))
-            m.store(rest, 0, row(i.index), j.index)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -291,7 +268,7 @@ class LuOp(MatrixOp):
     """
 
     name = "graph.lu"
-    facts = FACTORIZATION.but(uniform_steps=True)
+    facts = FACTORIZATION.but(uniform_steps=True, kernels=".kernels.lu")
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     y = result_def(TensorType)
@@ -320,85 +297,6 @@ class LuOp(MatrixOp):
                         a[k + 1 :, k] /= a[k, k]
                     a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
         return y, pivots
-
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        rows, columns = self.shape()[-2:]
-        if is_large(m, rows, columns):
-            blocked_lu(b, m, rows, columns, lambda column, k: self._pivot(b, m.field, column, k))
-            return
-        f = m.field
-        m.start(0, 0)
-        # a column beside the others is what vectors hold; in lanes it is one in any case
-        column = None if m.in_lanes else f.local((rows,), "column")
-        with b.loop(min(rows, columns), "seq") as k:
-            if column is None:
-                pivot = self._pivot_in_order(b, m, k.index)
-                m.store((pivot,), 1, k.index)
-                self._exchange_in_lanes(b, m, k.index, pivot)
-            else:
-                with b.loop(rows, lower=k.index) as i:
-                    f.store(m.load(0, i.index, k.index), column, [i.index])
-                pivot = self._pivot(b, f, column, k.index)
-                m.store((pivot,), 1, k.index)
-                place = b.index_of(b.scalar.convert(pivot, index))
-                self._exchange(b, m, k.index, place)
-                f.store(f.load(column, [k.index]), column, [place])
-            pivot = m.load(0, k.index, k.index)
-            divisor = f.select(f.is_zero(pivot), f.const(1), pivot)
-            if column is not None:
-                with b.loop(rows, lower=k.index + 1) as i:
-                    f.store(f.div(f.load(column, [i.index]), divisor), column, [i.index])
-            with b.loop(rows, lower=k.index + 1) as i:
-                factor = f.div(m.load(0, i.index, k.index), divisor) if column is None else f.load(column, [i.index])
-                m.store(factor, 0, i.index, k.index)
-                with b.loop(columns, lower=k.index + 1) as j:
-                    change = f.mul(factor, m.load(0, k.index, j.index))
-                    m.store(f.sub(m.load(0, i.index, j.index), change), 0, i.index, j.index)
-
-    def _pivot_in_order(self, b: NestWriter, m: Matrices, k: Any) -> SSAValue:
-        """The first row from `k` on whose element of column `k` is largest, an i32; NaN are no pivots."""
-        f = m.field
-        with b.loop(self.shape()[-2], "seq", lower=k, inits=[f.number(-1), b.position(k)]) as i:
-            size = f.size(m.load(0, i.index, k))
-            larger = b.scalar.cmp("gt", size, i.carried[0])
-            here = b.position(i.index)
-            i.give(*(b.scalar.select(larger, x, y) for x, y in zip((size, here), i.carried, strict=True)))
-        return b.scalar.convert(i.results[1], i32)
-
-    def _pivot(self, b: NestWriter, f: Field, column: Element, k: Any) -> SSAValue:
-        """The same for a contiguous column: the largest magnitude, and then the first row that has it."""
-        rows = self.shape()[-2]
-
-        def size(i: Any) -> SSAValue:
-            found = f.size(f.load(column, [i]))
-            return b.scalar.select(b.scalar.cmp("eq", found, found), found, f.number(-1))
-
-        with b.loop(rows, "reduce", lower=k, monoid="max", inits=[f.number(-1)]) as i:
-            i.give(size(i.index))
-        largest, last = i.results[0], b.scalar.const(rows - 1, i32)
-        with b.loop(rows, "reduce", lower=k, monoid="min", inits=[last]) as i:
-            here = b.scalar.convert(b.position(i.index), i32)
-            i.give(b.scalar.select(b.scalar.cmp("eq", size(i.index), largest), here, last))
-        return i.results[0]
-
-    def _exchange(self, b: NestWriter, m: Matrices, k: Any, p: Any) -> None:
-        """Exchange rows `k` and `p`."""
-        with b.loop(self.shape()[-1]) as j:
-            one, two = m.load(0, k, j.index), m.load(0, p, j.index)
-            m.store(two, 0, k, j.index)
-            m.store(one, 0, p, j.index)
-
-    def _exchange_in_lanes(self, b: NestWriter, m: Matrices, k: Any, p: SSAValue) -> None:
-        """The same where each lane has its own `p`: a comparison per row takes less time than a gather."""
-        rows, columns = self.shape()[-2:]
-        with b.loop(columns) as j:
-            one = m.load(0, k, j.index)
-            with b.loop(rows, "seq", lower=k + 1, inits=one) as i:
-                is_pivot = b.scalar.cmp("eq", b.scalar.convert(b.position(i.index), i32), p)
-                other = m.load(0, i.index, j.index)
-                m.store(m.field.select(is_pivot, one, other), 0, i.index, j.index)
-                i.give(*m.field.select(is_pivot, other, tuple(i.carried)))
-            m.store(tuple(i.results), 0, k, j.index)
 
 
 def _batch_permutation(

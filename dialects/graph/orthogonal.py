@@ -23,14 +23,11 @@ from ...errors import DifferentiationError, ShapeError
 from ..facts import FACTORIZATION
 from ..types import element_of, is_complex, shape_of, tensor
 from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, integer, one_of, word
-from .blocked import is_large
-from .blocked_reflectors import blocked_householder, blocked_product
 from .complex import imaginary
 from .complex_elements import Element, Field
 from .factor import solve_right, solve_with
 from .matrices import (
     BLOCK,
-    Matrices,
     MatrixOp,
     adjoint_of,
     batch_leading,
@@ -47,7 +44,6 @@ from .matrices import (
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder
-    from .nest_writer import NestWriter
 
 
 def product_of(b: GraphBuilder, v: SSAValue, columns: int) -> SSAValue:
@@ -187,7 +183,7 @@ class HouseholderOp(MatrixOp):
     """
 
     name = "graph.householder"
-    facts = FACTORIZATION.but(uniform_steps=True)
+    facts = FACTORIZATION.but(uniform_steps=True, kernels=".kernels.householder")
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     v = result_def(TensorType)
@@ -218,27 +214,6 @@ class HouseholderOp(MatrixOp):
                 rs[place] = a[:k]
         return vs, rs
 
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        rows, columns = self.shape()[-2:]
-        f = m.field
-        if is_large(m, rows, columns):
-            blocked_householder(b, m, rows, columns, Reflector(f, rows))
-            return
-        a = f.local((rows, columns), "work")
-        with b.loop(rows) as i, b.loop(columns) as j:
-            f.store(m.read(0, i.index, j.index), a, [i.index, j.index])
-        reflector = Reflector(f, rows)
-        with b.loop(min(rows, columns), "seq") as k:
-            on_diagonal = reflector.make(k.index, lambda i: f.load(a, [i, k.index]))
-            with b.loop(rows) as i:
-                m.store(reflector.at(i.index), 0, i.index, k.index)
-            reflector.apply(k.index, columns, k.index + 1, a)
-            f.store(f.of_real(on_diagonal), a, [k.index, k.index])
-        zero = f.const(0)
-        with b.loop(min(rows, columns)) as i, b.loop(columns) as j:
-            above = b.scalar.cmp("le", b.position(i.index), b.position(j.index))
-            m.store(f.select(above, f.load(a, [i.index, j.index]), zero), 1, i.index, j.index)
-
 
 @graph_op
 class HouseholderProductOp(MatrixOp):
@@ -257,6 +232,7 @@ class HouseholderProductOp(MatrixOp):
     """
 
     name = "graph.householder_product"
+    facts = FACTORIZATION.but(kernels=".kernels.householder")
     v = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     columns = prop_def(IntegerAttr)
@@ -284,10 +260,6 @@ class HouseholderProductOp(MatrixOp):
                     tau = 1 / (1 - 1j * np.imag(first) / np.real(first)) if np.iscomplexobj(v) and np.real(first) else 1
                     q[place] -= (tau * np.outer(v[:, k], np.conj(v[:, k]) @ q[place])).astype(vs.dtype)
         return (q,)
-
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        rows, count = self.shape()[-2:]
-        blocked_product(b, m, rows, count, self.result_shape()[-1])
 
 
 # --------------------------------------------------------------------------------------------------------------------
