@@ -35,6 +35,7 @@ def close(found: Any, want: np.ndarray, a: np.ndarray) -> bool:
     return bool(np.abs(np.asarray(found) - want).max() <= bound)
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
 def test_factors_are_those_of_lapack(n: int, dtype: Any) -> None:
@@ -77,6 +78,7 @@ def test_singular() -> None:
     assert np.isnan(lm.jit(factor)(np.zeros((3, 3)))).all() and np.isnan(lm.jit(factor)(np.ones((70, 70)))).all()
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
     "shape", [(1, 3, 3), (3, 5, 5), (19, 4, 4), (64, 16, 16), (2, 5, 3, 3), (2, 66, 66), (0, 3, 3)], ids=str
@@ -126,6 +128,7 @@ def test_open_sizes(n: int) -> None:
     assert close(f(a), np.linalg.cholesky(a), a)
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("text", [texts.cholesky, texts.blocked_cholesky], ids=lambda text: text.__name__)
 def test_the_text_run_by_python(text: Any, dtype: Any) -> None:

@@ -36,6 +36,7 @@ def check(x: np.ndarray, q: np.ndarray, r: np.ndarray) -> None:
     )
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_factors(shape: tuple[int, int], dtype: Any) -> None:
@@ -81,6 +82,7 @@ def test_nan(n: int) -> None:
     assert np.isfinite(v[:, : n - 2]).all() and np.isfinite(r[:, : n - 2]).all() and np.isnan(r[:, n - 2]).any()
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*STACKS, (9, 3, 5), (9, 5, 3)], ids=str)
 def test_stacks(shape: tuple[int, ...], dtype: Any) -> None:
@@ -97,6 +99,7 @@ def test_strides(n: int) -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("text", [texts.householder, texts.blocked_householder], ids=lambda text: text.__name__)
 def test_the_text_run_by_python(text: Any, dtype: Any) -> None:

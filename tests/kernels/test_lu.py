@@ -39,6 +39,7 @@ def permuted(x: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     return x
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_factors(shape: tuple[int, int], dtype: Any) -> None:
@@ -75,6 +76,7 @@ def test_nan_is_no_pivot(n: int, dtype: Any) -> None:
     assert np.isfinite(y[0]).all() and np.isnan(y[1:]).any()
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*STACKS, (9, 3, 5), (9, 5, 3)], ids=str)
 def test_stacks(shape: tuple[int, ...], dtype: Any) -> None:
@@ -96,6 +98,7 @@ def test_strides(n: int) -> None:
             assert np.array_equal(one, other)
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("text", [texts.lu, texts.lu_in_lanes, texts.blocked_lu], ids=lambda text: text.__name__)
 @pytest.mark.parametrize("shape", [(5, 5), (7, 4), (4, 7), (66, 66)], ids=str)

@@ -36,6 +36,7 @@ def wanted(kind: tuple[str, str, str], a: np.ndarray, y: np.ndarray) -> np.ndarr
     return scipy.linalg.solve_triangular(a, y, int(form == "transposed"), side == "lower", diagonal == "unit")
 
 
+@pytest.mark.thorough(every=8)
 @every_kind
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
@@ -72,6 +73,7 @@ def test_ill_conditioned() -> None:
     assert (np.abs(a @ x - y) <= n * np.finfo(float).eps * (np.abs(a) @ np.abs(x))).all()
 
 
+@pytest.mark.thorough(every=8)
 @every_kind
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("lead", [(1,), (9,), (64,), (2, 5), (0,)], ids=str)
@@ -90,6 +92,7 @@ def test_strides(n: int, kind: tuple[str, str, str]) -> None:
     assert np.array_equal(solve(kind)(np.asfortranarray(a), np.asfortranarray(y)), solve(kind)(a, y))
 
 
+@pytest.mark.thorough(every=8)
 @every_kind
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("which", [0, 1], ids=["blocked", "plain"])
