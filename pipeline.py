@@ -101,7 +101,8 @@ STEPS = (
         (("threads", False),),
     ),
     Step("program", "lowering.default_threads", "schedules by hand need not say which loops run on threads"),
-    Step("program", "lowering.plan_buffers", "last, when all buffers and launches are known: one arena"),
+    Step("program", "lowering.plan_buffers", "when all buffers and launches are known: one arena"),
+    Step("program", "lowering.loop_drop_signs", "last, when no step asks types for signs: kernels are what upstream reads"),
 )
 
 

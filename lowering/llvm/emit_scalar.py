@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from ...codegen.text import I64, Builder, Ty, const
 from ...dialects.functions import FUNCTIONS
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.types import is_stored, is_unsigned, numpy_dtype, scalar_of
+from ...dialects.types import is_stored, numpy_dtype, scalar_of
 from ...dialects.vocabulary import SHARED
 from . import emit_half, emit_integer, emit_narrow
 from .emit_core import Effect, FunctionEmitter, Pure
@@ -161,7 +161,7 @@ def _truncate(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
 def _extend(opcode: str) -> Pure:
     def write(e: FunctionEmitter, op: Operation, xs: list[str], ty: Ty) -> str:
         element, source = scalar_of(op.operands[0].type), e.ty(op.operands[0].type, op)
-        x = emit_narrow.extend_nibble(e.b, xs[0], source, not is_unsigned(element)) if is_stored(element) else xs[0]
+        x = emit_narrow.extend_nibble(e.b, xs[0], source, opcode == "sext") if is_stored(element) else xs[0]
         return x if source is ty else e.b.cast(opcode, x, source, ty)
 
     return write
@@ -313,6 +313,7 @@ PURE: dict[str, Pure] = {
     "arith.fptosi": _saturate("fptosi"),
     "arith.fptoui": _saturate("fptoui"),
     "arith.index_cast": _index_cast,
+    "builtin.unrealized_conversion_cast": lambda e, op, xs, ty: xs[0],  # between signs, which LLVM IR has not
     "scalar.dot_words": dot_words,
     "math.absf": _intrinsic("fabs"),
     "math.absi": _absolute,

@@ -139,6 +139,7 @@ MEANINGS: dict[str, Meaning] = {
     "arith.shrui": _on_unsigned(_shift_right),
     "arith.floordivsi": _rounded_division(up=False),
     "arith.ceildivsi": _rounded_division(up=True),
+    "builtin.unrealized_conversion_cast": lambda op, x: np.asarray(x).view(_result(op))[()],
     "math.round": _round,
     "math.ctpop": _on_unsigned(np.bitwise_count),
     "math.ctlz": _count_zeros(_leading),

@@ -19,11 +19,8 @@ from lamina.tools.opt.driver import split
 from xdsl.printer import Printer
 
 FILES = sorted((Path(__file__).parents[2] / "filecheck").rglob("*.mlir"))
-OURS = (
-    "must be signless",  # arithmetic on unsigned integers, as the elements of buffers are
-    "'func.call' op 'declared' does not reference a valid function",  # in the region of an op that upstream does not know
-)
-"""Where our IR is not upstream's."""
+OURS = ("'func.call' op 'declared' does not reference a valid function",)
+"""What upstream says of a call in the region of an op that it does not know, which might have symbols of its own."""
 
 
 def _generic(files: list[Path], lowered: bool) -> Iterator[str]:
@@ -65,4 +62,4 @@ def test_all_are_read(lowered: bool, mlir_opt: str) -> None:
     texts = list(_generic(FILES, lowered))
     refused = _refused(texts, mlir_opt)
     assert not [message for message in refused.values() if not any(known in message for known in OURS)]
-    assert len(refused) <= len(texts) // 40
+    assert len(refused) <= 1
