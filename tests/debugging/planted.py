@@ -69,7 +69,7 @@ FAULTS = [
     *_of(
         "memory plan",
         "lowering/plan_buffers.py",
-        ("lifetimes", "(placed[0, :n] <= last) & (placed[1, :n] >= first)", "(placed[0, :n] < first) & (placed[1, :n] > last)", "chain"),
+        ("lifetimes", "(placed[0, :n] <= last) & (placed[1, :n] >= first)", "(placed[0, :n] < first) & (placed[1, :n] > last)", "sizes"),
         ("end of life", "last[alloc] = at", "last.setdefault(alloc, at)", "chain"),
         ("gap", "placed[:, at] = first, last, start, start + size", "placed[:, at] = first, last, start, start + size // 2", "sizes"),
         ("offsets", "offsets[k] = start\n", "offsets[k] = start - start % 512\n", "sizes"),
