@@ -33,12 +33,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, ParserState, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Input, Span, Token
-from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..errors import is_interruption
 from . import literals, text_versions
-from .lexing import LaminaLexer
+from .lexing import LaminaLexer, unescaped
 from .locations import Locations, failed_part
 from .parse_messages import ExplainedError, Messages
 from .sizes.attribute import SizesAttr, with_sizes
@@ -206,9 +206,18 @@ class LaminaParser(Messages, Locations):
     def parse_optional_str_literal(self) -> str | None:
         """As xDSL, but text beyond ASCII, which is printed as escaped bytes, is a string like any other."""
         token = self._current_token
-        if token.kind == MLIRTokenKind.BYTES_LIT and _is_text(token.span):
-            self._parser_state.current_token = Token(MLIRTokenKind.STRING_LIT, token.span)
-        return super().parse_optional_str_literal()
+        if token.kind not in (MLIRTokenKind.STRING_LIT, MLIRTokenKind.BYTES_LIT):
+            return None
+        try:
+            text = unescaped(token.text).decode()
+        except UnicodeDecodeError:
+            return None
+        self._consume_token()
+        return text
+
+    def parse_optional_bytes_literal(self) -> bytes | None:
+        token = self._parse_optional_token(MLIRTokenKind.BYTES_LIT)
+        return None if token is None else unescaped(token.text)
 
     def _require_held(self, type: Attribute, span: Span) -> None:
         """Refuse constants of types whose size xDSL does not know: it can neither print nor store them."""
@@ -390,14 +399,6 @@ class LaminaParser(Messages, Locations):
 
 class _Bits(Parser._TensorLiteralElement):
     """A hexadecimal literal: bits where a float is wanted, else an integer."""
-
-
-def _is_text(literal: Any) -> bool:
-    try:
-        StringLiteral.from_span(literal).bytes_contents.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def decode(data: bytes, name: str) -> str:

@@ -8,6 +8,7 @@ writers use it. So `xdsl_patches.py` replaces two methods of that class by those
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from typing import Any
 
@@ -95,3 +96,17 @@ def _bits(element: AnyFloat, value: float) -> bytes | None:
         return element.pack((value,))
     except (OverflowError, ValueError):
         return None
+
+
+_TO_ESCAPE = re.compile(rb'[^\x20-\x7E]|["\\]')
+
+
+class TextPrinter(Printer):
+    """xDSL's printer, which prints a string at once and not one character after the other."""
+
+    def print_bytes_literal(self, bytestring: bytes) -> None:
+        self.print_string(f'"{_TO_ESCAPE.sub(_escape, bytestring).decode()}"')
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return rb"\\" if found[0] == b"\\" else b"\\%02X" % ord(found[0])

@@ -59,14 +59,13 @@ def _require_round_trip(module: ModuleOp, driver: Driver) -> None:
     """Refuse a module whose text, in custom or in generic syntax, is another module."""
     from io import StringIO
 
-    from xdsl.printer import Printer
-
     from ...dialects.context import make_context
     from ...dialects.parsing import parse_module
+    from ...dialects.printing import TextPrinter
 
     for generic in (False, True):
         stream = StringIO()
-        Printer(stream, print_generic_format=generic, print_debuginfo=True).print_op(module)
+        TextPrinter(stream, print_generic_format=generic, print_debuginfo=True).print_op(module)
         ctx = make_context(allow_unregistered=driver.options.allow_unregistered_dialect)
         syntax = "generic" if generic else "custom"
         try:

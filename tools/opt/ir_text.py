@@ -23,9 +23,9 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
+from ...dialects.printing import TextPrinter
 from .location_names import LocationNames
 
 _UNUSED = "unused"
@@ -51,7 +51,7 @@ class IrText:
     def generic(self, op: Operation, locations: bool = True) -> str:
         """An op in generic syntax, for any options."""
         stream = StringIO()
-        Printer(stream, print_generic_format=True, print_debuginfo=locations).print_op(op)
+        TextPrinter(stream, print_generic_format=True, print_debuginfo=locations).print_op(op)
         return stream.getvalue()
 
     def _printed(self, op: Operation) -> tuple[str, OptPrinter]:
@@ -64,7 +64,7 @@ class IrText:
         return stream.getvalue(), printer
 
 
-class OptPrinter(Printer):
+class OptPrinter(TextPrinter):
     """xDSL's printer with mlir-opt's options."""
 
     stream: StringIO
