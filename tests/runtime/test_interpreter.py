@@ -41,7 +41,7 @@ def test_every_phase_gives_the_result_of_numpy():
         seen.append(step.name)
 
     pipeline.run_to(module, "program", each=each)
-    assert seen[-1] == "plan-buffers"
+    assert seen[-1] == "loop-drop-signs"
 
 
 def kernel(body: str) -> str:
