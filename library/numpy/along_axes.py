@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ...api import array_function, lift, lift_as, lift_float
+from ...api import array_function, lift, lift_as
 from ...api.dtypes import BOOL, is_integer_dtype
 from .axes_and_shapes import normalize_axis, slice_axis
 from .bits import nextafter, require_computed
 from .create import full_like
+from .elementwise import prepare
 from .join import concatenate
 from .logic import where
 from .poly import diff
@@ -25,7 +26,7 @@ from .ufuncs import remainder as mod
 def spacing(x: Any, /) -> Any:
     """`np.spacing`: the distance to the next float away from zero, with the sign of `x`."""
     require_computed("spacing", x)
-    x = lift_float(x)
+    (x,), _, _ = prepare(np.spacing, (x,))
     size = absolute(x)
     return copysign(nextafter(size, full_like(size, np.inf)) - size, x)
 

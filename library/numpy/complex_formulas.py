@@ -222,8 +222,34 @@ def exp2(z: Tracer) -> Tracer:
 
 
 def compare(predicate: str, x: Tracer, y: Tracer) -> Tracer:
-    """Complex numbers in NumPy's order: by the real part, then by the imaginary one."""
+    """Complex numbers in NumPy's order: by the real part, then by the imaginary one; false where any part is NaN."""
     (a, b), (c, d) = parts(x), parts(y)
-    first = build("cmp", a, c, predicate=predicate[:1] + "t")
+    ordered = build("and", build("cmp", b, b, predicate="eq"), build("cmp", d, d, predicate="eq"))
+    first = build("and", ordered, build("cmp", a, c, predicate=predicate[:1] + "t"))
     second = build("and", build("cmp", a, c, predicate="eq"), build("cmp", b, d, predicate=predicate))
     return build("or", first, second)
+
+
+def maximum(x: Tracer, y: Tracer) -> Tracer:
+    """The greater one of two; the first one of those that are NaN."""
+    return _the_first_where(compare("ge", x, y), x, y, x)
+
+
+def minimum(x: Tracer, y: Tracer) -> Tracer:
+    """The lesser one of two; the first one of those that are NaN."""
+    return _the_first_where(compare("le", x, y), x, y, x)
+
+
+def fmax(x: Tracer, y: Tracer) -> Tracer:
+    """The greater one of two, NaN only where both are."""
+    return _the_first_where(compare("ge", x, y), x, y, y)
+
+
+def fmin(x: Tracer, y: Tracer) -> Tracer:
+    """The lesser one of two, NaN only where both are."""
+    return _the_first_where(compare("le", x, y), x, y, y)
+
+
+def _the_first_where(is_first: Tracer, x: Tracer, y: Tracer, unordered: Tracer) -> Tracer:
+    """`x` where `is_first` holds or `unordered`, which is one of the two, is NaN; otherwise `y`."""
+    return build("select", build("or", build("cmp", unordered, unordered, predicate="ne"), is_first), x, y)

@@ -62,7 +62,7 @@ def prepare(ufunc: np.ufunc, args: Sequence[Any]) -> tuple[list[Tracer], np.dtyp
     return tracers, result, weak_result(tokens)
 
 
-Formula = Callable[[Tracer], Tracer]
+Formula = Callable[..., Tracer]
 """A function of complex tracers, composed of ops."""
 
 
@@ -76,7 +76,7 @@ def ufunc_op(ufunc: np.ufunc, *args: Any, op: str | None = None, of_complex: For
     tracers, result, weak = prepare(ufunc, args)
     if is_complex_dtype(tracers[0].dtype):
         if of_complex is not None:
-            return of_complex(tracers[0])
+            return of_complex(*tracers)
         if name == "cmp" and props["predicate"] not in ("eq", "ne"):
             return complex_formulas.compare(props["predicate"], *tracers)
     if OPS[name].facts.keeps_integers and not is_inexact_dtype(tracers[0].dtype):

@@ -84,6 +84,8 @@ def isfinite(x: Any, /) -> Any:
 def _ignoring_nan(ufunc: np.ufunc, op: str) -> Callable[[Any, Any], Any]:
     def function(x1: Any, x2: Any, /) -> Any:
         (x, y), _, weak = prepare(ufunc, (x1, x2))
+        if is_complex_dtype(x.dtype):
+            return getattr(complex_formulas, ufunc.__name__)(x, y)
         best = build(op, x, y, weak=weak)
         return select(compare("ne", x, x), y, select(compare("ne", y, y), x, best))
 

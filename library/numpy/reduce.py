@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as
-from ...api.dtypes import BOOL, canonical, inexact, is_complex_dtype
+from ...api.dtypes import BOOL, canonical, inexact, is_complex_dtype, is_inexact_dtype, is_integer_dtype
 from ...api.errors import DTypeError, ShapeError
 from .axes_and_shapes import normalize_axes, normalize_axis, reshape_tracer, transpose_tracer
 from .complex_formulas import parts as complex_parts
 from .elementwise import broadcast_shapes, compare, select
 from .logic import as_bool, isclose
+from .ufuncs import maximum, minimum
 
 
 def _reduce(x: Tracer, kind: str, axes: tuple[int, ...], keepdims: bool) -> Tracer:
@@ -77,8 +78,9 @@ def _extreme(a: Any, kind: str, axis: Any, keepdims: bool, initial: Any, where: 
     axes = normalize_axes(axis, x.ndim)
     if initial is None and math.prod(x.shape[k] for k in axes) == 0:
         raise ShapeError(f"{kind} over no elements has no value: give initial=")
-    if is_complex_dtype(x.dtype) and initial is None:
-        return _keep(_extreme_of_complex(x, kind, axes), x, axes, keepdims)
+    if is_complex_dtype(x.dtype):
+        y = _keep(_extreme_of_complex(x, kind, axes), x, axes, keepdims)
+        return y if initial is None else (maximum if kind == "max" else minimum)(y, initial)
     return _with_initial(_reduce(x, kind, axes, keepdims), kind, initial)
 
 
@@ -181,8 +183,8 @@ def _as_float(a: Any, dtype: Any) -> Tracer:
     x = lift(a)
     if dtype is not None:
         wanted = canonical(dtype)
-        if wanted.kind not in "fc":
-            raise DTypeError(f"a mean is a float or a complex number, got dtype={wanted}")
+        if not is_inexact_dtype(wanted):
+            raise DTypeError(f"a variance is a float or a complex number, got dtype={wanted}")
         return lift_as(x, wanted)
     return x if x.dtype.kind in "fc" else lift_as(x, inexact(x.dtype))
 
@@ -202,7 +204,11 @@ def _composite(op: str, x: Tracer, axes: tuple[int, ...], keepdims: bool, **prop
 
 @array_function
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Any:
-    """`np.mean`; of integers in float64, of no elements NaN."""
+    """`np.mean`; of integers in float64, of no elements NaN. With an integer `dtype` the quotient is truncated to it."""
+    if dtype is not None and is_integer_dtype(canonical(dtype)):
+        total = sum(a, axis, dtype, keepdims=keepdims, where=where)
+        count = sum(full_like_tracer(lift(a), 1), axis, np.int64, keepdims=keepdims, where=where)
+        return lift_as(total / count, total.dtype)
     x = _as_float(a, dtype)
     if where is not None:
         return _mean_where(x, as_bool(where), axis, keepdims)

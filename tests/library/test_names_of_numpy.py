@@ -73,6 +73,21 @@ def test_spacing(dtype: Any) -> None:
     same(lnp.spacing(x), np.spacing(x))
 
 
+@pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32])
+def test_spacing_of_integers(dtype: Any) -> None:
+    x = np.array([0, 1, 300], dtype)
+    same(lnp.spacing(x), np.spacing(x))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8])
+def test_mean_in_integers(dtype: Any) -> None:
+    """The sum in the dtype, which wraps, and the quotient truncated to it."""
+    x = np.array([[1, 2, 4], [-7, 100, 90]], np.int32)
+    for options in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}, {"where": x > 1}):
+        same(lnp.mean(x, dtype=dtype, **options), np.mean(x, dtype=dtype, **options))
+        same(lm.jit(lambda x, o=options: x.mean(dtype=dtype, **o))(x), x.mean(dtype=dtype, **options))
+
+
 @pytest.mark.thorough
 @FEW
 @given(hnp.arrays(np.float64, st.integers(0, 7), elements=st.floats(-3, 3)))
