@@ -17,9 +17,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.graph.autodiff import TransposedOp, has_tangent
+from ..dialects.graph.base import Bilinear, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.custom import CustomDerivativeOp, TransposeOfOp
-from ..dialects.graph.effects import has_effects
+from ..dialects.graph.effects import AfterOp, EffectOp, has_effects
 from ..dialects.graph.fusion import YieldOp
 from ..errors import DifferentiationError
 from ._for_loops import tangents_of, types_of
@@ -57,8 +58,7 @@ def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> Non
     floats = op.floats
     given = [linearizer.tangent(value) for value in floats]
     if linearizer.forward:
-        tangents = [b.zeros_like(v) if t is None else t for v, t in zip(floats, given, strict=True)]
-        values = clone_body(rule, [*op.operands, *tangents], b.insert)[0]
+        values = _without_zeros(rule, list(op.operands), floats, given, b)
         moved = values[n:]
     else:
         inner = copy.copy(linearizer)
@@ -69,6 +69,51 @@ def _by_jvp(op: CustomDerivativeOp, rule: FuncOp, linearizer: Linearizer) -> Non
     if has_effects(op):  # these happen once: where the rule has them
         linearizer.supersede(op, values[:n])
     linearizer.tangents.update(zip([r for r in op.results if has_tangent(r.type)], moved, strict=True))
+
+
+def _without_zeros(
+    rule: FuncOp,
+    arguments: Sequence[SSAValue],
+    floats: Sequence[SSAValue],
+    tangents: Sequence[SSAValue | None],
+    b: GraphBuilder,
+) -> list[SSAValue]:
+    """The results of a rule onto arguments and the tangents of `floats`.
+
+    A tangent that is zero, None, is so beside an infinite slope, too: ops that are linear in it have no copies.
+    """
+    left_out: list[Operation] = []
+    zeros = {value: b.zeros_like(value) for value, tangent in zip(floats, tangents, strict=True) if tangent is None}
+    known = set(zeros.values())
+
+    def emit(op: Operation) -> None:
+        if _is_linear_in(op, known):
+            left_out.append(op)
+            known.update(op.results)
+            return
+        for k, operand in enumerate(op.operands):
+            if operand.owner in left_out:
+                op.operands[k] = b.zeros_like(operand)
+        b.insert(op)
+
+    given = [zeros[value] if tangent is None else tangent for value, tangent in zip(floats, tangents, strict=True)]
+    values, _ = clone_body(rule, [*arguments, *given], emit)
+    values = [b.zeros_like(value) if value.owner in left_out else value for value in values]
+    for op in reversed(left_out):
+        op.erase()
+    return values
+
+
+def _is_linear_in(op: Operation, zeros: set[SSAValue]) -> bool:
+    """Whether the results of an op are zero because some of its operands are, whatever the others."""
+    if not isinstance(op, GraphOp) or isinstance(op, EffectOp | AfterOp):
+        return False
+    if isinstance(op.derivative, Bilinear):
+        return any(operand in zeros for operand in op.operands)
+    if isinstance(op.derivative, Linear):
+        linear = range(len(op.operands)) if op.derivative.operands is None else op.derivative.operands
+        return all(op.operands[k] in zeros for k in linear)
+    return False
 
 
 def _by_vjp(op: CustomDerivativeOp, forward: FuncOp, reverse: FuncOp, linearizer: Linearizer) -> None:

@@ -383,6 +383,21 @@ def test_values_beside_gradients_are_those_of_the_forward_rule() -> None:
     close(otherwise(0.7), twice / 2)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, lm.jit, lambda f: lm.vmap(f, in_axes=0), lm.checkpoint])
+def test_an_operand_without_a_tangent_drops_out_beside_an_infinite_slope(wrap) -> None:
+    @lm.custom_jvp
+    def f(a, b):
+        return a * b
+
+    f.defjvps(
+        lambda t, y, a, b: (-t * b + t) * 2.0, lambda t, y, a, b: lnp.where(a > 0, -t, t * 3.0) * (1.0 / (b - b)) + t * np.inf
+    )
+    a, b = np.array([3.0, -1.0]), np.array([2.0, 4.0])
+    for k, want in ((0, [-2.0, -6.0]), (1, [np.nan, np.inf])):
+        moved = lm.jvp(lambda x, k=k: wrap(f)(*((x, b) if k == 0 else (a, x))), ((a, b)[k],), (np.ones(2),))[1]
+        np.testing.assert_array_equal(moved, want)
+
+
 def test_a_rule_that_is_not_linear_has_no_forward_mode() -> None:
     @lm.custom_vjp
     def clipped(x):
