@@ -91,7 +91,13 @@ def gamma_size(x: Tracer) -> Tracer:
     return select(reflects, reflected, select(far, y, y / size))
 
 
-_gamma = with_slopes(lambda x: gammasgn(x) * gamma_size(x), lambda y, x: y * digamma(x))
+def _gamma_slope(y: Tracer, x: Tracer) -> Tracer:
+    infinite = _is("eq", x, math.inf)  # where digamma's slope is 0, and the product of that and y NaN
+    regular = build("not", infinite)
+    return select(infinite, y, _where(regular, y, 1) * digamma(_where(regular, x, 1)))
+
+
+_gamma = with_slopes(lambda x: gammasgn(x) * gamma_size(x), _gamma_slope)
 
 
 @operation

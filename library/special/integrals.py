@@ -378,11 +378,14 @@ def _spence_slope(y: Tracer, x: Tracer) -> Tracer:
 
 
 def _log_ratio_slope(y: Tracer, x: Tracer) -> Tracer:
-    product = x * select(compare("eq", x, _constant(x, 0)), _constant(x, 0), y)
-    return (1.0 - product) / (x * (x - 1.0))
+    zero = compare("eq", x, _constant(x, 0))
+    elsewhere = select(zero, _constant(x, 2), x)
+    regular = (1.0 - elsewhere * _log_ratio(elsewhere)) / (elsewhere * (elsewhere - 1.0))
+    return select(zero, _log_ratio_pole(select(zero, x, _constant(x, 2))), regular)
 
 
-# by the quotient rule the slope at 0 is a difference of infinite terms
+# by the quotient rule slopes at 0 are differences of infinite terms, of which that of 1 / x is the greatest
+_log_ratio_pole = with_slopes(lambda x: 1.0 / (x * (x - 1.0)), lambda y, x: (1.0 - 2.0 * x) * y * y)
 _log_ratio = with_slopes(lambda x: build("log", x) / (x - 1.0), _log_ratio_slope)
 
 _spence_with_slope = with_slopes(_spence, _spence_slope)

@@ -226,11 +226,11 @@ POLES: list[tuple[str, Callable[[Any], Any], float, list[float]]] = [
     ),
     ("gammaln", special.gammaln, 0.0, [INF, -INF, INF, -INF]),
     ("gamma", special.gamma, 0.0, [INF, -INF, INF]),
-    ("gamma at infinity", special.gamma, INF, [INF, INF]),
+    ("gamma at infinity", special.gamma, INF, [INF, INF, INF]),
     ("rgamma", special.rgamma, 0.0, [0, 1, 1.1544313298030657, -3.935268429121522]),
     ("rgamma at -3", special.rgamma, -3.0, [0, -6, 15.073412021181614, 25.707844458230333]),
     ("rgamma at infinity", special.rgamma, INF, [0, 0, 0]),
-    ("spence", special.spence, 0.0, [math.pi**2 / 6, -INF, INF]),
+    ("spence", special.spence, 0.0, [math.pi**2 / 6, -INF, INF, -INF]),
     ("spence at infinity", special.spence, INF, [-INF, 0, 0]),
     ("zeta", special.zeta, 1.0, [INF, -INF, INF]),
     ("ellipk", special.ellipk, 1.0, [INF, INF, INF]),
@@ -239,6 +239,8 @@ POLES: list[tuple[str, Callable[[Any], Any], float, list[float]]] = [
     ("cosine integral", lambda x: special.sici(x)[1], 0.0, [-INF, INF, -INF]),
     ("cosine integral at infinity", lambda x: special.sici(x)[1], INF, [0, 0, 0]),
     ("beta by one", lambda x: special.beta(x, 1.0), 0.0, [INF, -INF]),
+    ("beta by zero", lambda x: special.beta(x, 0.0), 1.0, [INF, -(math.pi**2) / 6, 2.404113806319188]),
+    ("beta of zero", lambda x: special.beta(0.0, x), 2.0, [INF, 1 - math.pi**2 / 6]),
     ("beta at -2, 1", lambda x: special.beta(x, 1.0), -2.0, [-1 / 2, -1 / 4]),
 ]
 """Functions at their poles and ends: values and derivatives of order 1, 2 ..."""
