@@ -15,6 +15,7 @@ import os
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -38,27 +39,31 @@ def first_call(name: str, who: str, profile: bool = False) -> None:
     start, start_cpu = time.perf_counter(), time.process_time()
     for leaf in jax.tree.leaves(jax.jit(function)(*arguments)):
         np.asarray(leaf)
-    seconds = time.perf_counter() - start
-    print(json.dumps((seconds, time.process_time() - start_cpu)))
+    seconds, seconds_cpu = time.perf_counter() - start, time.process_time() - start_cpu
+    print(json.dumps((seconds, seconds_cpu)))
     for part, taken in shares.most_common(12):
-        print(f"{taken / seconds:6.1%} {part}")
+        print(f"{taken / seconds_cpu:6.1%} {part}")
 
 
 def _shares() -> Counter[str]:
-    """Fills with the seconds that the parts of a compilation take."""
+    """Fills with the seconds of processors that the parts of a compilation take, each without those inside of it."""
     from lamina import pipeline
     from lamina.codegen import compile as codegen
-    from lamina.frontend.run import jit
+    from lamina.frontend.run import specializations
+    from lamina.lowering.llvm.emit import ModuleWriter
 
     shares: Counter[str] = Counter()
+    inside = threading.local()
 
     def timed(function: Any, name: str | None) -> Any:
         def run(*args: Any, **kwargs: Any) -> Any:
-            start = time.perf_counter()
+            start, before, inside.seconds = time.thread_time(), getattr(inside, "seconds", 0.0), 0.0
             try:
                 return function(*args, **kwargs)
             finally:
-                shares[name or args[0].name] += time.perf_counter() - start
+                seconds = time.thread_time() - start
+                shares[name or args[0].name] += seconds - inside.seconds
+                inside.seconds = before + seconds
 
         return run
 
@@ -68,7 +73,9 @@ def _shares() -> Counter[str]:
         if not hasattr(getattr(kind, part), "is_timed"):
             setattr(kind, part, timed(getattr(kind, part), None))
             getattr(kind, part).is_timed = True
-    jit.trace_function = timed(jit.trace_function, "trace")
+    specializations.trace_function = timed(specializations.trace_function, "trace")
+    # a kernel is written as soon as it is scheduled
+    ModuleWriter.write_ahead = timed(ModuleWriter.write_ahead, "text of LLVM IR")
     codegen.compile_object = timed(codegen.compile_object, "LLVM (also on other threads)")
     return shares
 
@@ -81,6 +88,7 @@ def main() -> None:
     parser.add_argument("--child", choices=WHO, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child or options.profile:
+        os.environ["LAMINA_CACHE"] = "0"
         first_call(options.names[0], options.child or "lamina", options.profile)
         return
     print(f"{'seconds (of processors)':26} {'lamina':>15} {'jax':>15}  ratio")
@@ -104,7 +112,7 @@ def _names() -> list[str]:
 
 def _measured(name: str, who: str) -> list[float]:
     command = [sys.executable, __file__, name, "--child", who]
-    environment = {**os.environ, "LAMINA_CACHE": "0", "JAX_PLATFORMS": "cpu"}
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
