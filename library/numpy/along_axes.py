@@ -34,13 +34,13 @@ def spacing(x: Any, /) -> Any:
 @array_function
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """`np.unwrap`: jumps of more than half a period (or `discont`) along an axis made shorter by whole periods."""
-    x = lift(p)
+    given = x = lift(p)
     if x.dtype == BOOL or (is_integer_dtype(x.dtype) and isinstance(period, float)):
         x = lift_as(x, np.dtype(float))
     dim = normalize_axis(axis, x.ndim)
     if x.shape[dim] < 2:
         return x
-    step = diff(x, axis=dim)
+    step = lift_as(diff(given, axis=dim), x.dtype)  # as in NumPy, integers of 8 bits wrap here
     if is_integer_dtype(x.dtype):
         half, rest = divmod(period, 2)
         on_border = rest == 0

@@ -65,6 +65,9 @@ def test_unwrap(x: np.ndarray, data: st.DataObject) -> None:
 def test_unwrap_of_integers() -> None:
     for x, period in (([0, 1, 2, -1, 0], 4), ([1, 2, 3, 4, 5, 6, 1, 2, 3], 6), ([0, 3, 1, 7], 5)):
         same(lnp.unwrap(np.array(x), period=period), np.unwrap(np.array(x), period=period))
+    for dtype in (np.int8, np.uint8, np.int16, np.bool_):
+        x = np.array([[0, 100, 3, 90], [7, -120, 127, 1]]).astype(dtype)
+        same(lnp.unwrap(x), np.unwrap(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
