@@ -29,6 +29,7 @@ from ...dialects.types import is_float
 from ...errors import ScheduleError
 from ...thresholds import number
 from ..analysis.accesses import accesses
+from ..analysis.bounds import constant_extent
 from ..analysis.dependence import CannotDecide, carried_conflict, find_conflict, pairs
 from ..analysis.nests import around, buffer_name, holds, is_inside, loops, name_of, only_loop_in, ops_in, statements, walk
 from ..costs import Costs, widest
@@ -134,10 +135,10 @@ class _Scheduler:
             loop.results and not self.is_order_free(loop) and not self.is_in_order(loop)
         ):
             return False
-        known = loop.trip_count()
+        most = constant_extent(loop)
         return (
             loop.kind.data in ("seq", "parallel", "reduce")
-            and (known is None or known >= _LEAST_TRIPS)
+            and (most is None or most >= _LEAST_TRIPS)
             and obstacle(loop) is None
         )
 

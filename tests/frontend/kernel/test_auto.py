@@ -140,3 +140,16 @@ def test_the_report_after_each_step() -> None:
     assert "not vectorized: no step asks for it" in s.explain()
     s.vectorize("i", 8)
     assert "vectorized: 8 lanes an iteration" in s.explain()
+
+
+def warped(a: lm.f64["N"], b: lm.f64["M"], D: lm.f64["N1", "M1"]):
+    for i in range(1, N + 1):
+        for j in range(1, M + 1):
+            D[i, j] = abs(a[i - 1] - b[j - 1]) + min(D[i - 1, j], min(D[i, j - 1], D[i - 1, j - 1]))
+
+
+def test_a_single_iteration_gets_no_vector() -> None:
+    """It would keep the rows of the recurrence beside it from being jammed."""
+    s = lm.kernel(warped).schedule()
+    s.peel("j", 1)
+    assert not any(step.name == "loop-vectorize" for step in s.auto())
