@@ -84,6 +84,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.trace.program": "TensorSpec",
         "frontend.trace.pytree": "register_dataclass, register_pytree_node",
         "frontend.trace.scopes": "named_scope",
+        "interop.onnx": "from_onnx",
         "interop.stablehlo.from_text": "from_stablehlo",
         "interop.stablehlo.to_text": "to_stablehlo",
         "library": "fft",

@@ -1,1 +1,1 @@
-"""Programs of other systems, in and out: StableHLO. The functions are in `lamina` itself."""
+"""Programs of other systems, in and out: StableHLO, ONNX. The functions are in `lamina` itself."""

@@ -78,3 +78,18 @@ assert all(one.attempted > 1 and not one.failed for one in found), found
         [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_examples_of_onnx_run(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    code = f"""
+import doctest, importlib
+found = [doctest.testfile({str(ROOT / "docs" / "onnx.md")!r}, module_relative=False)]
+found += [doctest.testmod(importlib.import_module("lamina.interop.onnx.function"))]
+assert all(one.attempted > 1 and not one.failed for one in found), found
+"""
+    env = {**os.environ, "LAMINA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
