@@ -1,7 +1,7 @@
 """ONNX's backend tests through `from_onnx`: `make conformance-onnx`, or `onnx_cases.py [PART OF A NAME] [--update]`.
 
-`onnx_passes.txt` has the tests that pass; one of them that does not is a regression, and the run fails. `--update` adds new ones
-and writes docs/conformance_onnx.md: the tests that do not pass, by reason. Tests run in child processes, each with a limit.
+`onnx_passes.txt` has the tests that pass; one of them that does not is a regression, and the run fails. `--update` adds new
+ones and writes docs/conformance_onnx.md: the tests that do not pass, by reason. Tests run in child processes with a limit.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def ask(block: list[tuple[str, str]], results: dict[str, tuple[str, str]], progr
         assert child.stdin and child.stdout
         child.stdin.write("".join(f"{kind} {name}\n" for kind, name in waiting))
         child.stdin.close()
+        child.stdout.readline()  # it has made the tests
         while waiting:
             start = time.monotonic()
             ready, _, _ = select.select([child.stdout], [], [], LIMIT)
@@ -85,9 +86,8 @@ def page(results: dict[str, tuple[str, str]]) -> str:
         "|---|---|--:|",
     ]
     for (became, why), names in sorted(groups.items(), key=lambda g: (-len(g[1]), g[0])):
-        lines.append(
-            f"| {became} | {why[:150].replace('|', '/')} | {len(names)}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''} |"
-        )
+        listed = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        lines.append(f"| {became} | {why[:150].replace('|', '/')} | {len(names)}: {listed} |")
     return "\n".join(lines) + "\n"
 
 

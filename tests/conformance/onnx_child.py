@@ -91,12 +91,11 @@ def run(case: Any) -> tuple[str, str]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    cases = {}
-    for line in sys.stdin:
-        kind, name = line.split()
-        if kind not in cases:
-            cases[kind] = {c.name: c for c in loader.load_model_tests(kind=kind)}
-        became, why = run(cases[kind][name])
+    lines = [line.split() for line in sys.stdin]
+    cases = {(kind, c.name): c for kind in {k for k, _ in lines} for c in loader.load_model_tests(kind=kind)}
+    print("ready", flush=True)
+    for kind, name in lines:
+        became, why = run(cases[kind, name])
         print(json.dumps([name, became, why[:300]]), flush=True)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
-from onnx_models import FLOAT, INT64, model, node, value
-
 import lamina as lm
 import lamina.numpy as lnp
 from lamina.interop.onnx.errors import OnnxError
+from onnx_models import FLOAT, INT64, model, node, value
 
 rng = np.random.default_rng(0)
 W = rng.normal(size=(3, 4)).astype(np.float32)
@@ -76,7 +75,9 @@ def test_an_op_that_needs_values_runs_between_programs() -> None:
     f = lm.from_onnx(model(nodes, [value("x", [6])], [value("y", None)]))
     x = np.float32([1, -1, 0, 2, 3, -4])
     for sign in (1, -1):
-        np.testing.assert_allclose(f(sign * x), np.exp(np.stack(np.nonzero(np.maximum(sign * x, 0))).astype(np.float32)), rtol=1e-6)
+        np.testing.assert_allclose(
+            f(sign * x), np.exp(np.stack(np.nonzero(np.maximum(sign * x, 0))).astype(np.float32)), rtol=1e-6
+        )
     assert [s.alone for s in f.segments] == [False, True, False]
     with pytest.raises(OnnxError, match=r"NonZero.*must be known"):
         lm.jit(f)(x)
@@ -104,7 +105,7 @@ def test_a_loop_that_the_inputs_end() -> None:
     assert "graph.while" in f.lower(np.float32(3)).as_text("graph")
 
 
-def test_external_weights_stay_in_the_folder(tmp_path) -> None:  # noqa: ANN001
+def test_external_weights_stay_in_the_folder(tmp_path) -> None:
     import onnx
 
     proto = onnx.load_from_string(layer())
