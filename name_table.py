@@ -289,7 +289,7 @@ HOMES: dict[str, dict[str, str]] = {
         "runtime.array": "as_array",
     },
     "api.errors": {
-        "errors": "BoundsError, CompileError, DTypeError, LaminaError, ShapeError, SizeError, TracingError, about, is_interruption",
+        "errors": "BoundsError, CompileError, DTypeError, FixedSizeError, LaminaError, ShapeError, SizeError, TracingError, about, is_interruption",
     },
     "api.dtypes": {
         "dialects.element_types": "TABLE as ELEMENT_TYPES, Kind as ElementKind",

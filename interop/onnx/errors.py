@@ -1,6 +1,6 @@
 """Errors of models: the node, its op, and what is wrong with it."""
 
-from ...api.errors import LaminaError
+from ...api.errors import FixedSizeError, LaminaError
 
 
 class OnnxError(LaminaError):
@@ -9,6 +9,10 @@ class OnnxError(LaminaError):
 
 class UnsupportedOp(OnnxError):
     """No function computes an op, or not with these attributes."""
+
+
+class NeedsSize(OnnxError, FixedSizeError):
+    """An op is computed for known sizes alone: one with a symbolic size is compiled for each of its values, with a warning."""
 
 
 class UnknownValue(OnnxError):

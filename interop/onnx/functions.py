@@ -17,7 +17,7 @@ def body_of(function: Any, node: Node) -> Graph:
     onnx = package()
     given = {a.name: a for a in node.proto.attribute}
     given |= {a.name: a for a in function.attribute_proto if a.name not in given}
-    if not node.domain and onnx.defs.has(node.op, node.domain):
+    if onnx.defs.has(node.op, node.domain):
         schema = onnx.defs.get_schema(node.op, node.version, node.domain)
         given |= {n: a.default_value for n, a in schema.attributes.items() if n not in given and a.default_value.name}
     graph = onnx.GraphProto()

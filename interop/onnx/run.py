@@ -102,9 +102,9 @@ def node_function(node: Node) -> Callable[[Node, Sequence[Any], Scope], Any]:
         return lambda node, inputs, scope: handler.function(node, scope, *inputs)
     if handler is not None:
         return lambda node, inputs, _: handler.function(node, *inputs)
-    if not node.domain:
+    if package().defs.has(node.op, node.domain):
         return lambda node, inputs, _: _call_function(node, _schema_function(node, inputs), inputs)
-    raise UnsupportedOp(f"op {node.op} of domain {node.domain!r} is not supported")
+    raise UnsupportedOp(f"op {node.op} of domain {node.domain!r} is not one of ONNX")
 
 
 @functools.cache
@@ -123,9 +123,9 @@ def _schema_function(node: Node, inputs: Sequence[Any]) -> Any:
     """
     onnx = package()
     try:
-        schema = onnx.defs.get_schema(node.op, node.version, "")
+        schema = onnx.defs.get_schema(node.op, node.version, node.domain)
     except Exception:  # the package's class of this error is not public
-        raise UnsupportedOp(f"opset {node.version} has no op {node.op}") from None
+        raise UnsupportedOp(f"opset {node.version} of domain {node.domain!r} has no op {node.op}") from None
     body = None
     if schema.has_context_dependent_function:
         types = [_type_proto(onnx, x).SerializeToString() for x in inputs]

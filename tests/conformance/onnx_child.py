@@ -66,9 +66,20 @@ def difference(got: Any, wanted: Any, rtol: float, atol: float) -> str:
     if wanted.dtype.name in ("float16", "bfloat16"):
         rtol = max(rtol, UNITS * {"float16": 2.0**-10, "bfloat16": 2.0**-7}[wanted.dtype.name])
     wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
+    if wanted.dtype == np.float32 and wanted.size:  # what cancels is as wrong as the terms
+        finite = wanted[np.isfinite(wanted)]
+        atol = max(atol, UNITS * 2.0**-23 * float(np.abs(finite).max(initial=0)))
     a, b = got.astype(wide), wanted.astype(wide)
     bad = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
     return f"{bad.sum()} of {bad.size} elements" if bad.any() else ""
+
+
+RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
+
+
+def is_random(graph: Any) -> bool:
+    """Whether a graph draws random numbers, of which ONNX fixes types and shapes alone."""
+    return any(n.op_type in RANDOM or (n.op_type == "Dropout" and len(n.input) > 2) for n in graph.node)
 
 
 def run(case: Any) -> tuple[str, str]:
@@ -80,7 +91,10 @@ def run(case: Any) -> tuple[str, str]:
             got = function(*inputs)
             results = list(got) if len(function.outputs) > 1 else [got]
             for result, wanted in zip(results, outputs, strict=True):
-                if said := difference(result, wanted, case.rtol, case.atol):
+                said = difference(result, wanted, case.rtol, case.atol)
+                if said and is_random(function.model.proto.graph):
+                    said = "" if result.shape == wanted.shape and result.dtype == wanted.dtype else said
+                if said:
                     return "wrong", said
     except lm.LaminaError as error:
         return "unsupported", str(error)

@@ -10,7 +10,7 @@ from ....api.errors import DTypeError, ShapeError
 from ....api.functions import cond, while_loop
 from ....api.functions import scan as scan_over
 from ....library.numpy import namespace as lnp
-from ..errors import OnnxError, UnknownValue
+from ..errors import NeedsSize, OnnxError, UnknownValue
 from ..model import Graph
 from ..nodes import Node, normalized, op
 from ..run import Scope, run_graph
@@ -178,7 +178,7 @@ def _scanned(body: Graph, scope: Scope, states: Any, xs: Any) -> Any:
 def _batched(body: Graph, scope: Scope, inputs: Any, scanned: int, backwards: Any) -> Any:
     count = len(inputs) - scanned
     if not known(inputs[0].shape[0]):
-        raise OnnxError("a batch of symbolic size: declare no name for it")
+        raise NeedsSize("a batch of symbolic size")
     found = []
     for b in range(inputs[0].shape[0]):
         xs = [lnp.flip(x[b], 0) if back else lnp.asarray(x[b]) for x, back in zip(inputs[count:], backwards, strict=True)]

@@ -228,7 +228,18 @@ def gelu(node: Node, x: Any) -> Any:
 # Element types
 
 
-def cast_to(x: Any, dtype: Any, saturate: bool = True) -> Any:
+def _power_of_two(x: np.ndarray, mode: str, saturate: bool) -> np.ndarray:
+    """The exponents that float8_e8m0fnu holds: NaN, or powers of two from 2**-127 to 2**127."""
+    wide = np.asarray(x, np.float64)
+    part, exponent = np.frexp(wide)  # part is in [0.5, 1)
+    exponent = exponent - 1 + {"up": part > 0.5, "down": part > 1, "nearest": part >= 0.75}[mode]
+    held = np.ldexp(1.0, np.clip(np.where(wide > 0, exponent, -127), -127, 127))
+    outside = np.isinf(wide) | (wide <= 0) | (exponent > 127)
+    held = np.where(np.isposinf(wide), 2.0**127, held)
+    return np.where(np.isnan(wide) | (outside if not saturate else False), np.nan, held)
+
+
+def cast_to(x: Any, dtype: Any, saturate: bool = True, mode: str = "up") -> Any:
     """Elements of another type; what an 8-bit float cannot hold becomes the largest one, or NaN unless they saturate."""
     dtype = np.dtype(dtype)
     if dtype.kind == "O" or (is_constant(x) and x.dtype == object and not has_sizes(x)):
@@ -240,6 +251,8 @@ def cast_to(x: Any, dtype: Any, saturate: bool = True) -> Any:
     if not is_storable(dtype) and not is_constant(x):
         raise UnknownValue(f"arrays of {dtype.name} are computed by NumPy alone")
     xp, x = operands(x)
+    if dtype.name == "float8_e8m0fnu":
+        return _power_of_two(x, mode, saturate).astype(dtype)
     if dtype.name.startswith("float8") or dtype.name.startswith("float4"):
         if saturate and np.dtype(x.dtype).kind != "b":
             most = float(lnp.finfo(dtype).max)
@@ -267,12 +280,13 @@ def cast(node: Node, x: Any) -> Any:
         from ..model import package
 
         to = package().TensorProto.DataType.Value(to)
-    return cast_to(x, dtype_of(to, "the result"), bool(node.get("saturate", 1)))
+    return cast_to(x, dtype_of(to, "the result"), bool(node.get("saturate", 1)), node.get("round_mode", "up"))
 
 
 @op("CastLike")
 def cast_like(node: Node, x: Any, like: Any) -> Any:
-    return cast_to(x, np.int64 if has_sizes(like) else like.dtype, bool(node.get("saturate", 1)))
+    dtype = np.int64 if has_sizes(like) else like.dtype
+    return cast_to(x, dtype, bool(node.get("saturate", 1)), node.get("round_mode", "up"))
 
 
 @op("BitCast")

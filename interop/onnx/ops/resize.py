@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....library.nn.pool import product_along
 from ....library.numpy import namespace as lnp
-from ..errors import OnnxError
+from ..errors import NeedsSize, OnnxError
 from ..nodes import Node, normalized, op
 from ..values import dims, is_constant, known, lifted
 
@@ -18,19 +17,22 @@ from ..values import dims, is_constant, known, lifted
 def _points(mode: str, n: int, m: int, scale: float, window: tuple[float, float]) -> np.ndarray:
     """Where in the input each element of the output lies, along a dim of n and m elements."""
     i = np.arange(m, dtype=np.float64)
+    length = scale * n  # not a whole number where m was rounded
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and m > 1):
         return (i + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
         return n / 2 * (1 - m / (scale * n)) + (i + 0.5) / scale - 0.5
     if mode == "align_corners":
-        return i * (n - 1) / (m - 1) if m > 1 else np.zeros(m)
+        return i * (n - 1) / (length - 1) if length != 1 else np.zeros(m)
     if mode == "asymmetric":
         return i / scale
     if mode == "tf_half_pixel_for_nn":
         return (i + 0.5) / scale
     if mode == "tf_crop_and_resize":
         start, end = window
-        return start * (n - 1) + i * (end - start) * (n - 1) / (m - 1) if m > 1 else np.full(m, 0.5 * (start + end) * (n - 1))
+        if length == 1:
+            return np.full(m, 0.5 * (start + end) * (n - 1))
+        return start * (n - 1) + i * (end - start) * (n - 1) / (length - 1)
     if mode == "pytorch_half_pixel":
         return np.zeros(m)
     raise OnnxError(f"coordinate_transformation_mode {mode!r} is unknown")
@@ -84,7 +86,7 @@ def _sampled(x: Any, d: int, index: np.ndarray, weights: np.ndarray) -> Any:
         return total
     matrix = np.zeros((index.shape[0], x.shape[d]))
     np.add.at(matrix, (np.arange(index.shape[0])[:, None], index), weights)
-    return product_along(lnp.asarray(x), d, matrix.astype(x.dtype))
+    return lnp.moveaxis(lnp.matmul(lnp.moveaxis(x, d, -1), matrix.T.astype(x.dtype)), -1, d)
 
 
 def _sizes(node: Node, x: Any, axes: Sequence[int], scales: Any, sizes: Any) -> tuple[dict[int, Any], dict[int, float]]:
@@ -105,7 +107,7 @@ def _times(n: Any, factor: float) -> Any:
     if known(n):
         return floor(n * factor)
     if factor != int(factor):
-        raise OnnxError(f"a dim of symbolic size {n} times {factor} is no size: declare no name for it")
+        raise NeedsSize(f"a dim of symbolic size {n} times {factor} is no size")
     return n * int(factor)
 
 
@@ -159,9 +161,7 @@ def _resized(
             continue
         if not known(n, m):
             if mode != "nearest" or coordinates != "asymmetric":
-                raise OnnxError(
-                    f"resizing a dim of symbolic size {n} needs mode 'nearest' with 'asymmetric': declare no name for it"
-                )
+                raise NeedsSize(f"resizing a dim of symbolic size {n} needs mode 'nearest' with 'asymmetric'")
             x = lnp.repeat(x, int(scale), d)
             continue
         points = _points(coordinates, n, m, scale, crop)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OnnxError
+from ..errors import NeedsSize, OnnxError
 from ..nodes import Node, normalized, op
 from ..values import dims, known, operands, scalar
 
@@ -64,7 +64,7 @@ def split_to_sequence(node: Node, x: Any, split: Any = None) -> Any:
     axis = normalized(node.get("axis", 0), x.ndim)
     n = x.shape[axis]
     if not known(n):
-        raise OnnxError(f"a sequence of symbolic length {n}: declare no name for dim {axis}")
+        raise NeedsSize(f"a sequence of symbolic length {n}")
     if split is None:
         sizes = [1] * n
     elif np.ndim(split) == 0:

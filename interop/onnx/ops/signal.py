@@ -8,7 +8,7 @@ import numpy as np
 
 from ....library import fft
 from ....library.numpy import namespace as lnp
-from ..errors import OnnxError
+from ..errors import NeedsSize, OnnxError
 from ..model import dtype_of
 from ..nodes import Node, normalized, op
 from ..values import known, scalar
@@ -48,7 +48,7 @@ def stft(node: Node, x: Any, step: Any, window: Any = None, length: Any = None) 
     by = int(scalar(step, "the step"))
     size = int(scalar(length, "the length")) if length is not None else window.shape[0]
     if not known(x.shape[1]):
-        raise OnnxError(f"the number of windows in {x.shape[1]} elements: declare no name for that dim")
+        raise NeedsSize(f"the number of windows in {x.shape[1]} elements")
     count = (x.shape[1] - size) // by + 1
     index = np.arange(count)[:, None] * by + np.arange(size)
     z = _complex(x) if x.ndim == 3 else x
@@ -66,7 +66,8 @@ def mel_weight_matrix(node: Node, bins: Any, length: Any, rate: Any, low: Any, h
     bins, length, rate = (int(scalar(v, "a size")) for v in (bins, length, rate))
     low, high = (float(scalar(v, "a frequency")) for v in (low, high))
     count = length // 2 + 1
-    points = np.linspace(2595 * np.log10(1 + low / 700), 2595 * np.log10(1 + high / 700), bins + 2)
+    ends = [2595 * np.log10(1 + f / 700) for f in (low, high)]
+    points = ends[0] + np.arange(bins + 2) * (ends[1] - ends[0]) / (bins + 2)
     edges = np.floor((length + 1) * (700 * (10 ** (points / 2595) - 1)) / rate).astype(int)
     made = np.zeros((count, bins))
     for i in range(bins):

@@ -11,7 +11,7 @@ import numpy as np
 from ....compat.jax.lax import namespace as lax
 from ....library.nn import namespace as nn
 from ....library.numpy import namespace as lnp
-from ..errors import OnnxError
+from ..errors import NeedsSize, OnnxError
 from ..nodes import Node, op, pairs
 from ..values import dims, known, lowest
 
@@ -42,7 +42,7 @@ class Windows:
         found = []
         for n, s, r in zip(self.spatial, self.strides, self.reach, strict=True):
             if not known(n) and s != 1:
-                raise OnnxError(f"auto_pad {auto!r} with stride {s} needs a known size, got {n}: declare no name for that dim")
+                raise NeedsSize(f"auto_pad {auto!r} with stride {s} needs a known size, got {n}")
             total = r - 1 if not known(n) else max((-(-n // s) - 1) * s + r - n, 0)
             found.append((total // 2, total - total // 2) if auto == "SAME_UPPER" else (total - total // 2, total // 2))
         return found
@@ -54,7 +54,7 @@ class Windows:
         found = []
         for n, (before, after), s, r in zip(self.spatial, self.pads, self.strides, self.reach, strict=True):
             if not known(n):
-                raise OnnxError(f"ceil_mode needs a known size, got {n}: declare no name for that dim")
+                raise NeedsSize(f"ceil_mode needs a known size, got {n}")
             count = ceil((n + before + after - r) / s) + 1
             if (count - 1) * s >= n + before:
                 count -= 1
@@ -102,7 +102,7 @@ def conv_transpose(node: Node, x: Any, w: Any, b: Any = None) -> Any:
         for f, m in zip(full, wanted, strict=True):
             total = f - m
             half = total // 2
-            cut.append((half, total - half) if auto == "SAME_UPPER" or total < 0 else (total - half, half))
+            cut.append((0, total) if total < 0 else (half, total - half) if auto == "SAME_UPPER" else (total - half, half))
     else:
         cut = pairs(node.get("pads", [0] * (2 * rank))) if auto in ("NOTSET", "") else [(0, 0)] * rank
     if rank > 3:
@@ -148,7 +148,7 @@ def _pool_indices(x: Any, windows: Windows, pads: Any, by_columns: bool) -> Any:
     """The index of each window's maximum in the flat array."""
     sizes = x.shape[2:]
     if not known(*x.shape):
-        raise OnnxError("indices of maxima need known sizes: declare no names for dims of the input")
+        raise NeedsSize("indices of maxima need known sizes")
     padded = lnp.pad(x, [(0, 0), (0, 0), *pads], constant_values=lowest(x.dtype))
     counts = [(n + sum(p) - r) // s + 1 for n, p, r, s in zip(sizes, pads, windows.reach, windows.strides, strict=True)]
     taps, positions = [], []
@@ -188,7 +188,7 @@ def average_pool(node: Node, x: Any) -> Any:
     for d, n in enumerate(windows.spatial):
         if not known(n):
             if pads[d] != (0, 0) and not included:
-                raise OnnxError(f"means at the edge of a dim of symbolic size {n}: declare no name for it")
+                raise NeedsSize(f"means at the edge of a dim of symbolic size {n}")
             total = total / np.asarray(windows.size[d], x.dtype)
             continue
         before, after = pads[d]
