@@ -104,7 +104,7 @@ def node_function(node: Node) -> Callable[[Node, Sequence[Any], Scope], Any]:
         return lambda node, inputs, _: handler.function(node, *inputs)
     if package().defs.has(node.op, node.domain):
         return lambda node, inputs, _: _call_function(node, _schema_function(node, inputs), inputs)
-    raise UnsupportedOp(f"op {node.op} of domain {node.domain!r} is not one of ONNX")
+    raise UnsupportedOp(f"opset {node.version} of domain {node.domain!r} has no op {node.op}")
 
 
 @functools.cache

@@ -89,6 +89,10 @@ FAULTS = [
         ("slice", "return b.pad(ct, zero, low=start, high=high, interior=[s - 1 for s in step])", "return b.pad(ct, zero, low=high, high=start, interior=[s - 1 for s in step])", "gradient"),
         ("concat", "start[dim] = sum(op.shape(j)[dim] for j in range(k))", "start[dim] = 0", "gradient"),
         ("reverse", "b.reverse(ct, dims=ints(op.properties[\"dims\"]))", "ct", "more_gradients"),
+    ),
+    *_of(
+        "transposition",
+        "dialects/graph/pad.py",
         ("pad", "trimmed = b.pad(ct, zero, low=[-p[0] for p in padding]", "trimmed = b.pad(b.add(ct, ct), zero, low=[-p[0] for p in padding]", "more_gradients"),
     ),
     *_of(

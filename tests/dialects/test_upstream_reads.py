@@ -18,7 +18,9 @@ from lamina.dialects.parsing import parse_module
 from lamina.tools.opt.driver import split
 from xdsl.printer import Printer
 
-FILES = sorted((Path(__file__).parents[2] / "filecheck").rglob("*.mlir"))
+REPLACED = "loop-drop-signs"
+"""The file of the pass that replaces arithmetic of unsigned integers, which upstream does not have."""
+FILES = sorted(p for p in (Path(__file__).parents[2] / "filecheck").rglob("*.mlir") if p.stem != REPLACED)
 OURS = ("'func.call' op 'declared' does not reference a valid function",)
 """What upstream says of a call in the region of an op that it does not know, which might have symbols of its own."""
 

@@ -353,13 +353,13 @@ def partition(tree: Any, keep: Callable[[Any], bool] | None = None) -> tuple[Any
     return first, second
 
 
-def combine(*trees: Any) -> Any:
+def combine(*parts: Any) -> Any:
     """The tree with the first leaf at each position that is not None.
 
     Raises:
         ValueError: the trees differ in structure.
     """
-    flat = [trees.flatten(tree, _is_none) for tree in trees]
+    flat = [trees.flatten(tree, _is_none) for tree in parts]
     for _, structure in flat[1:]:
         if structure != flat[0][1]:
             raise ValueError(f"combine needs trees of one structure, got {flat[0][1]} and {structure}")

@@ -91,6 +91,7 @@ def test_a_schedule_changes_what_later_calls_run(builds: list[Any]) -> None:
     assert second is not first and len(builds) == 2
     assert [loop.name for loop in s.loops] == ["i", outer.name, inner.name]
     s.parallelize("i")
+    s.unroll(inner)
     for _ in range(2):
         check(kernel, 2.0)
         check(kernel, 2.0, threads=2)
