@@ -79,7 +79,7 @@ def _share(
     used: Sequence[list[Part]],
 ) -> None:
     """Let a result that the kernel begins as a copy of an operand be the local copy that there is of that operand."""
-    arguments = [parameter.argument for parameter in interface.parameters]
+    arguments: list[SSAValue] = [parameter.argument for parameter in interface.parameters]
     for nest, source, target in replay.first_copies():
         k, r = arguments.index(source), arguments.index(target) - len(operands)
         for given, found in zip(operands[k], results[r], strict=True):

@@ -104,8 +104,8 @@ def transpose_kernel(
             operands.append(b.full(0, a.result.type) if a.operand is None and a.result is not None else a.operand)  # pyright: ignore
         elif role.what == "cotangent":
             assert a.result is not None
-            found = cotangents.get(a.result)
-            operands.append(b.zeros_like(a.result) if found is None else found)
+            cotangent = cotangents.get(a.result)
+            operands.append(b.zeros_like(a.result) if cotangent is None else cotangent)
         elif parameter.reads or not parameter.writes:
             operands.append(b.zeros_like(a.operand))  # pyright: ignore
         else:

@@ -161,7 +161,7 @@ def _typed(cls: type[Any], parser: Parser, operands: list[Any], at: Any) -> tupl
     elif short == "complex" and len(given) == 1:
         types, results = [_part(given[0])] * n, given
     elif short == "tuple" and len(given) == 1 and isinstance(given[0], TupleType):
-        types, results = list(given[0].types), given
+        types, results = list[Attribute](given[0].types), given
     elif short == "select" and len(given) == 2:
         types, results = [given[0], given[1], given[1]], [given[1]]
     elif len(given) == 1:
@@ -281,7 +281,7 @@ def _words(name: str, words: Sequence[str]) -> Attribute:
 _WINDOW = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate": "rhs_dilation", "reverse": "window_reversal"}
 
 
-def _convolution(cls: type[Any], parser: Any) -> Any:
+def _convolution(cls: type[Any], parser: Parser) -> Any:
     operands = _operands(parser, parser.Delimiter.PAREN)
     parser.parse_keyword("dim_numbers")
     parser.parse_punctuation("=")

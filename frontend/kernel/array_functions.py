@@ -12,7 +12,7 @@ from ...dialects.scalar import identity_value
 from ...dialects.types import element_type, f64, i64, is_bool, is_float, is_unsigned
 from . import prelude_arrays
 from .source import MISSING
-from .values import Array, Items, Number, Scalar, held
+from .values import Array, Number, Scalar, held
 
 REDUCTIONS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "mean": "add"}
 """Methods of arrays, and functions of NumPy, by their monoids."""
@@ -79,7 +79,7 @@ def _product(reader: Any, node: ast.Call) -> Any:
     """The sum of the products of two vectors."""
     x, y = (reader.seen(arg) for arg in node.args)
     what = ast.unparse(node.func)
-    if not all(isinstance(v, Array) and len(v.sizes) == 1 and not v.is_complex for v in (x, y)) or isinstance(x, Items):
+    if not all(isinstance(v, Array) and len(v.sizes) == 1 and not v.is_complex for v in (x, y)):
         reader.refuse(node, f"'{what}' takes two arrays of one dim: write loops over the other dims")
     b = reader.math(node)
     difference = b.binary("-", x.sizes[0], y.sizes[0])

@@ -26,6 +26,7 @@ def binary(b: Arithmetic, op: str, x: Any, y: Any) -> Complex:
             if isinstance(y, Conjugate):
                 (p, q), (r, s) = y.of_number.items, (p, q)
             else:
+                assert isinstance(x, Conjugate)
                 q = x.of_number.items[1]
             real = b.binary("+", b.binary("*", p, r), b.binary("*", q, s))
             return Complex((real, b.binary("-", b.binary("*", p, s), b.binary("*", q, r))))

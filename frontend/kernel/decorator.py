@@ -34,6 +34,7 @@ class KernelBase(FunctionBase):
     """
 
     __slots__ = ()
+    __wrapped__: Any  # the function in Python, by `update_wrapper`
 
     def __init__(
         self,

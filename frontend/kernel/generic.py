@@ -31,6 +31,8 @@ class GenericKernel:
     (array([2., 2.], dtype=float32), array([6]))
     """
 
+    __wrapped__: Any  # the function in Python, by `update_wrapper`
+
     def __init__(self, function: Callable[..., Any], variables: Mapping[str, TypeVariable], make: Callable[..., Any]):
         functools.update_wrapper(self, function)
         self._function, self._variables, self._make = function, dict(variables), make

@@ -57,8 +57,8 @@ def _names(node: Any) -> tuple[frozenset[str], frozenset[str]]:
     kept = getattr(node, "used_names", None)
     if kept is None:
         found = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-        kept = tuple(frozenset(n.id for n in found if isinstance(n.ctx, context)) for context in (ast.Load, ast.Store))
-        node.used_names = kept
+        reads, writes = (frozenset(n.id for n in found if isinstance(n.ctx, context)) for context in (ast.Load, ast.Store))
+        node.used_names = kept = (reads, writes)
     return kept
 
 

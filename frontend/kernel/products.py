@@ -42,6 +42,7 @@ def add_product(k: Any, node: ast.AugAssign) -> None:
     assert isinstance(node.value, ast.BinOp)
     if target is None or not isinstance(node.op, ast.Add | ast.Sub):
         k.refuse(node, _RULE)
+    assert isinstance(target, Array)
     left, right = _factor(k, node.value.left), _factor(k, node.value.right)
     arrays = (target, left.array, right.array)
     if any(len(array.sizes) != 2 for array in arrays):
@@ -73,6 +74,7 @@ def _factor(k: Any, node: ast.expr) -> Factor:
     array = k.array(node)
     if array is None:
         k.refuse(node, f"{_RULE}; the factors are arrays, views, or np.conjugate of them")
+    assert isinstance(array, Array)
     return Factor(array)
 
 

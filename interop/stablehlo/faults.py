@@ -26,8 +26,8 @@ def at(op: Any, error: Exception) -> LaminaError:
         text = f"cannot be imported: {text}"
     made = (UnsupportedError if isinstance(error, UnsupportedError) else CompileError)(f"{place}'{op.name}' op {text}")
     made.location, made.hlo_op = op.location, op  # pyright: ignore[reportAttributeAccessIssue]
-    if place:
-        made.place = tuple(position_of_op(op))
+    if (found := position_of_op(op)) is not None:
+        made.place = (found.file, found.line, found.column)
     return made
 
 

@@ -35,8 +35,8 @@ def _gather(site: Any, operands: Sequence[Any], sizes: Sequence[int]) -> Any:
     dims = site.required("dimension_numbers")
     numbers = GatherDimensionNumbers(
         *(dims.get(name, ()) for name in ("offset_dims", "collapsed_slice_dims", "start_index_map")),
-        dims.get("operand_batching_dims", ()),
-        dims.get("start_indices_batching_dims", ()),
+        operand_batching_dims=dims.get("operand_batching_dims", ()),
+        start_indices_batching_dims=dims.get("start_indices_batching_dims", ()),
     )
     return lax.gather(operands[0], _vectors(operands[1], dims.get("index_vector_dim", 0)), numbers, sizes)
 
@@ -58,8 +58,8 @@ def scatter(site: Any, operands: Sequence[Any]) -> Any:
     dims = site.required("scatter_dimension_numbers")
     numbers = ScatterDimensionNumbers(
         *(dims.get(name, ()) for name in ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")),
-        dims.get("input_batching_dims", ()),
-        dims.get("scatter_indices_batching_dims", ()),
+        operand_batching_dims=dims.get("input_batching_dims", ()),
+        scatter_indices_batching_dims=dims.get("scatter_indices_batching_dims", ()),
     )
     vectors, region = _vectors(indices, dims.get("index_vector_dim", 0)), site.region(0)
     function = _SCATTERS.get(single_op(region) or "") if n == 1 else None

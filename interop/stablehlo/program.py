@@ -70,9 +70,8 @@ class Site:
 
 def dtype_of(type: Any) -> Any:
     """The NumPy dtype of a tensor type; an error names types that no array has."""
-    element = getattr(type, "element_type", None)
     try:
-        return numpy_dtype(element)
+        return numpy_dtype(type.element_type)
     except (KeyError, ValueError, AttributeError):
         raise UnsupportedError(f"has a value of type {type}, which no array has") from None
 

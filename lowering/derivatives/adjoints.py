@@ -532,6 +532,6 @@ class _Adjoint:
 def _free(op: Operation, known: Mapping[SSAValue, SSAValue]) -> list[SSAValue]:
     """The values that an op and what is in it use, but for those that are known or that it defines."""
     ops = walk(op)
-    inside = {v for inner in ops for v in inner.results}
+    inside: set[SSAValue] = {v for inner in ops for v in inner.results}
     inside.update(a for inner in ops for region in inner.regions for block in region.blocks for a in block.args)
     return list(dict.fromkeys(v for inner in ops for v in inner.operands if v not in inside and v not in known))

@@ -169,14 +169,14 @@ class _Nest:
         sums = [self.get(addition.value) for addition in members]
         parent = self.nest.parent
         assert parent is not None
+        whole = Block()
         for depth in reversed(range(len(self.order))):
             old, block = self.order[depth], self.blocks[depth]
             lower, upper = (
                 as_map(at(map.data, operands, self.indices))
                 for map, operands in ((old.lower, old.lower_operands), (old.upper, old.upper_operands))
             )
-            outer = self.blocks[depth - 1] if depth else Block()
-            b = SlopeBuilder(outer, location)
+            b = SlopeBuilder(self.blocks[depth - 1] if depth else whole, location)
             is_sum = depth >= len(self.named)
             inits = [b.const(0.0, value.type) for value in sums] if is_sum else []
             if depth == len(self.named) - 1:
@@ -188,7 +188,7 @@ class _Nest:
             new.location = old.location
             b.insert_op(new)
             sums = list(new.results) if is_sum else sums
-        for op in list(outer.ops):
+        for op in list(whole.ops):
             op.detach()
             parent.insert_op_before(op, self.nest)
 
@@ -338,9 +338,10 @@ def store_whole(kernel: KernelOp, buffers: Sequence[BlockArgument]) -> list[Bloc
         if len(stores) != 1 or len(loads) != 1:
             continue
         op = stores[0]
-        outermost = op
-        while not isinstance(outermost.parent_op(), KernelOp):
-            outermost = outermost.parent_op()  # pyright: ignore
+        outermost: Operation = op
+        while not isinstance(around := outermost.parent_op(), KernelOp):
+            assert around is not None
+            outermost = around
         if not isinstance(outermost, ForOp) or (addition := _addition(op, outermost)) is None:
             continue
         if _covers(addition, [Affine.parse(s, kernel.index_arguments) for s in kernel.sizes_of(buffer)]):
