@@ -61,7 +61,7 @@ def entry_module() -> str:
 
 def emit_invoke(host: str, signature: Signature) -> str:
     """LLVM IR text to append to the module that defines `@host`, which takes pointers to the arguments, the results and
-    temporaries, then the symbols, then the arena, then, if it has effects, to its status.
+    temporaries, then the symbols, then the arena, then, if it may stop, to its status.
 
     >>> from lamina.runtime.signature import ArrayParam, Dim
     >>> x = ArrayParam("x", "float32", (Dim(0),))
@@ -100,7 +100,7 @@ def _places(signature: Signature) -> list[tuple[Ty | None, int]]:
         *((I64, k) for k in symbols),
         (PTR, signature.slots - 1),
     ]
-    return [*places, (None, signature.status_slot)] if signature.effects else places
+    return [*places, (None, signature.status_slot)] if signature.effects or signature.stops else places
 
 
 def add_invoke(text: str, host: str, signature: Signature) -> str:

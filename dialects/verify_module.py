@@ -29,11 +29,13 @@ from . import program
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.loops import KernelOp
-from .loop.memory import LaunchOp, StoreOp
+from .loop.memory import AllocOp, LaunchOp, StoreOp
 from .loop.repeat import Buffer, HostCallOp, RepeatOp, RepeatWhileOp
 from .sizes.polynomial import Size
 from .types import is_complex, part_of, shape_of
 
+SMALL = 4096
+"""Largest local array of known size that is on the stack for any element type, in elements."""
 AnySize = int | Size
 """A size: a number or a symbolic size."""
 Complaint = str
@@ -58,13 +60,28 @@ def effects_of(module: ModuleOp) -> list[CallbackOp]:
     return [op for host in hosts for op in host.body.block.ops if isinstance(op, CallbackOp)]
 
 
-def has_effects(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
-    """Whether a host function has effects, itself or by those that it calls."""
+def may_stop(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
+    """Whether a host function may end early: an effect raises, or there is no memory for local arrays of a kernel.
+
+    It is asked of the functions that it calls, too.
+    """
     if not isinstance(op, program.FuncOp):
         return False
     inner = op.body.block.ops
-    return any(isinstance(i, CallbackOp) for i in inner) or any(
-        has_effects(symbols.get(name), symbols) for i in inner if isinstance(i, HostCallOp) for name in i.callees
+    kernels = {i.kernel.string_value() for i in inner if isinstance(i, LaunchOp)}
+    called = {name for i in inner if isinstance(i, HostCallOp) for name in i.callees}
+    return (
+        any(isinstance(i, CallbackOp) for i in inner)
+        or any(isinstance(kernel := symbols.get(name), KernelOp) and _allocates(kernel) for name in kernels)
+        or any(may_stop(symbols.get(name), symbols) for name in called)
+    )
+
+
+def _allocates(kernel: KernelOp) -> bool:
+    """Whether a kernel may take memory from the system: local arrays of symbolic size, or large ones."""
+    return any(
+        isinstance(op, AllocOp) and op.space.data == "scratch" and (bool(op.sizes) or prod(shape_of(op.buffer)) > SMALL)
+        for op in kernel.walk()
     )
 
 

@@ -36,6 +36,10 @@ Failed = Callable[[tuple[int, ...]], Any]
 """Gets the four words of status of a kernel that failed, and raises."""
 
 
+NO_MEMORY = -1
+"""The status of code that got no memory from the system."""
+
+
 @dataclass(frozen=True, eq=False)
 class Executable:
     """A host function or kernel in this process, and the references that keep it loaded.
@@ -116,6 +120,8 @@ class Executable:
             raise_pending()
         if self.failed is not None:
             self.failed(status)
+        if status[0] == NO_MEMORY:
+            raise MemoryError(f"{self.signature.subject} got no memory for local arrays of its kernels")
         facts = ", ".join(map(str, status[1:]))
         raise RuntimeError(f"{self.signature.subject} stopped with status {status[0]} ({facts})")
 

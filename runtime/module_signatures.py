@@ -14,7 +14,7 @@ from ..dialects.program import FuncOp
 from ..dialects.sizes.binding import Dim, dims_of, is_plain_symbol
 from ..dialects.sizes.text import spell
 from ..dialects.types import element_of, numpy_dtype, shape_of
-from ..dialects.verify_module import effects_of
+from ..dialects.verify_module import effects_of, may_stop
 from ..errors import CompileError
 from .effect_sites import Site
 from .signature import ArrayParam, Param, ScalarParam, Signature
@@ -51,6 +51,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
         dims = tuple([Dim(None, size) if isinstance(size, int) else dims_of_sizes[size] for size in sizes])
         return ArrayParam(name, str(numpy_dtype(element_of(argument))), dims)
 
+    symbols = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp | KernelOp)}
     try:
         args, results, temporaries = (
             tuple([param(k, argument, kind) for k, argument in enumerate(arguments)])
@@ -68,6 +69,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
             temporaries,
             meant=() if plain else tuple(map(spell, meant)),
             effects=tuple(map(site_of, effects_of(module))),
+            stops=may_stop(function, symbols),
         )
     except ValueError as error:
         raise CompileError(f"function @{entry} cannot be called: {error}") from None

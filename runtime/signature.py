@@ -143,6 +143,7 @@ class Signature:
             follows from those; empty if calls bind all symbols, without bounds. With it there is `@<name>.sizes(ptr symbols)`,
             which computes those that follow and says whether bounds are kept.
         effects: the effects of a program in Python, by the numbers in its machine code.
+        stops: whether a program may leave a status: it has effects, or kernels that take memory from the system.
 
     `@<name>.invoke(ptr slots)` takes words of 8 bytes: one for each parameter (data pointer; float bits in the low bytes;
     integers and bool as i64), one for each symbol (i64), `threads` (0 is the default), four words of status (zero before
@@ -175,6 +176,7 @@ class Signature:
     is_kernel: bool = False
     meant: tuple[str, ...] = ()
     effects: tuple[Site, ...] = ()
+    stops: bool = False
 
     sizes_are_given: ClassVar[bool] = False
     """Whether a caller passes sizes beside the arrays, so that no array must have them."""
@@ -262,6 +264,7 @@ class Signature:
                 "is_kernel": self.is_kernel,
                 "meant": self.meant,
                 "effects": [site.to_data() for site in self.effects],
+                "stops": self.stops,
             }
         )
 
@@ -283,6 +286,7 @@ class Signature:
                 _expect(bool, data["is_kernel"]),
                 tuple([_expect(str, text) for text in _expect(list, data["meant"])]),
                 tuple([Site.from_data(site) for site in _expect(list, data["effects"])]),
+                _expect(bool, data["stops"]),
             )
         except (KeyError, IndexError, TypeError, RecursionError) as error:
             raise ValueError(f"not a signature: {error}") from None

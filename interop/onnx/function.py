@@ -14,8 +14,8 @@ from ...api import Tracer, is_traced
 from ...api.functions import jit
 from .errors import OnnxError, UnknownValue
 from .functions import check_calls
-from .model import Model, Spec, read_model
-from .nodes import Node
+from .model import Model, read_model
+from .nodes import Node, Spec
 from .run import Scope, run_node
 from .values import is_storable
 

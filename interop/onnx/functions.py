@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import OnnxError
-from .model import Graph, _Reader, package
-from .nodes import Node
+from .model import _Reader, package
+from .nodes import Graph, Node
 
 DEEPEST = 100
 """Most calls of functions within functions."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import OnnxError, UnsupportedOp
-from .nodes import Node
+from .nodes import Graph, Node, Spec
 
 MOST_BYTES = 16 << 30
 """Largest model with its weights, in bytes."""
@@ -39,43 +39,6 @@ def package() -> Any:
     except ImportError as error:
         raise OnnxError("reading ONNX models needs the package 'onnx': pip install 'lamina[onnx]'") from error
     return onnx
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a model says of an input or output: a NumPy dtype or None, and sizes, each a number, a name or None; or unknown."""
-
-    name: str
-    dtype: Any = None
-    shape: tuple[Any, ...] | None = None
-    kind: str = "tensor"
-
-    def __str__(self) -> str:
-        sizes = "..." if self.shape is None else ", ".join("?" if n is None else str(n) for n in self.shape)
-        return f"{self.name}: {self.kind if self.dtype is None else np.dtype(self.dtype).name}[{sizes}]"
-
-
-@dataclass
-class Graph:
-    """Nodes in an order in which each value is defined before it is used."""
-
-    name: str
-    inputs: list[Spec]
-    outputs: list[Spec]
-    constants: dict[str, np.ndarray]
-    nodes: list[Node]
-
-    def free_names(self) -> set[str]:
-        """Values of enclosing graphs that it uses."""
-        bound = {s.name for s in self.inputs} | self.constants.keys()
-        free: set[str] = set()
-        for node in self.nodes:
-            used = {n for n in node.inputs if n}
-            for inner in node.subgraphs():
-                used |= inner.free_names()
-            free |= used - bound
-            bound |= set(node.outputs)
-        return free | {s.name for s in self.outputs if s.name not in bound}
 
 
 @dataclass

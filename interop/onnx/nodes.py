@@ -1,15 +1,14 @@
-"""Nodes of a graph, and the table of functions that compute them."""
+"""Nodes and graphs of a model, and the table of functions that compute nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from .errors import OnnxError
-
-if TYPE_CHECKING:
-    from .model import Graph
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,47 @@ class Node:
 
     def subgraphs(self) -> list[Graph]:
         """Graphs among its attributes."""
-        from .model import Graph
-
         found = []
         for value in self.attributes.values():
             found += [v for v in (value if isinstance(value, list) else [value]) if isinstance(v, Graph)]
         return found
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a model says of an input or output: a NumPy dtype or None, and sizes, each a number, a name or None; or unknown."""
+
+    name: str
+    dtype: Any = None
+    shape: tuple[Any, ...] | None = None
+    kind: str = "tensor"
+
+    def __str__(self) -> str:
+        sizes = "..." if self.shape is None else ", ".join("?" if n is None else str(n) for n in self.shape)
+        return f"{self.name}: {self.kind if self.dtype is None else np.dtype(self.dtype).name}[{sizes}]"
+
+
+@dataclass
+class Graph:
+    """Nodes in an order in which each value is defined before it is used."""
+
+    name: str
+    inputs: list[Spec]
+    outputs: list[Spec]
+    constants: dict[str, np.ndarray]
+    nodes: list[Node]
+
+    def free_names(self) -> set[str]:
+        """Values of enclosing graphs that it uses."""
+        bound = {s.name for s in self.inputs} | self.constants.keys()
+        free: set[str] = set()
+        for node in self.nodes:
+            used = {n for n in node.inputs if n}
+            for inner in node.subgraphs():
+                used |= inner.free_names()
+            free |= used - bound
+            bound |= set(node.outputs)
+        return free | {s.name for s in self.outputs if s.name not in bound}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from ...api.errors import LaminaError
 from ...api.sizes import Size
 from .errors import OnnxError, UnsupportedOp
-from .model import Graph, package
-from .nodes import HANDLERS, Node
+from .model import package
+from .nodes import HANDLERS, Graph, Node
 from .values import settled
 
 

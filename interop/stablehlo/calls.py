@@ -14,7 +14,7 @@ from ...compat.jax.lax import namespace as lax
 from ...library.numpy import namespace as lnp
 from .faults import UnsupportedError, position
 from .lapack import ROUTINES
-from .program import known
+from .values import known
 
 
 def custom_call(site: Any, operands: Sequence[Any]) -> Any:

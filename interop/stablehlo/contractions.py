@@ -14,7 +14,7 @@ from ...compat.jax.lax import namespace as lax
 from ...compat.jax.lax.conv import ConvDimensionNumbers
 from ...library.numpy import namespace as lnp
 from .faults import UnsupportedError
-from .program import known
+from .values import known
 
 
 def _common(site: Any, operands: Sequence[Any]) -> tuple[list[Any], Any]:

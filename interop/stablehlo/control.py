@@ -9,6 +9,7 @@ from ...api import lift
 from ...api.functions import cond, switch, while_loop
 from ...library.numpy import namespace as lnp
 from .faults import UnsupportedError
+from .values import fitted
 
 
 def while_(site: Any, operands: Sequence[Any]) -> Any:
@@ -18,8 +19,6 @@ def while_(site: Any, operands: Sequence[Any]) -> Any:
 
 
 def _fitted(site: Any, values: Sequence[Any]) -> tuple[Any, ...]:
-    from .program import fitted
-
     return tuple(fitted(value, type) for value, type in zip(values, site.types, strict=True))
 
 

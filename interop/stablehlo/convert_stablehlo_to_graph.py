@@ -17,7 +17,8 @@ from xdsl.passes import ModulePass
 from ...api.errors import CompileError, about
 from ...api.programs import Aval, Program, trace_function
 from ...api.trees import structure as tree_structure
-from .program import DYNAMIC, Module, dtype_of, is_tensor
+from .program import Module
+from .values import DYNAMIC, dtype_of, is_tensor
 
 FOREIGN = ("stablehlo.", "chlo.")
 

@@ -10,8 +10,8 @@ from ...api.functions import fori_loop
 from ...compat.jax.lax import namespace as lax
 from ...compat.jax.lax.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from ...library.numpy import namespace as lnp
-from .program import known
 from .regions import single_op
+from .values import known
 
 
 def _vectors(indices: Any, dim: int) -> Any:

@@ -13,7 +13,6 @@ from ...compat.jax.lax import namespace as lax
 from ...library.numpy import namespace as lnp
 from ...library.numpy.axes_and_shapes import reshape_tracer
 from .arithmetic import total_order_key
-from .program import Frame
 
 
 def sort(site: Any, operands: Sequence[Any]) -> Any:
@@ -137,7 +136,7 @@ def _key_array(comparator: Any, key: _Key, operands: Sequence[Any]) -> Any:
     ops = _needed(key.value, block)
 
     def value(*elements: Any) -> Any:
-        frame = Frame(comparator.frame.module, comparator.frame.values)
+        frame = comparator.frame.copy()
         for k, element in enumerate(elements):
             frame.values[block.args[2 * k]] = frame.values[block.args[2 * k + 1]] = element
         for op in ops:

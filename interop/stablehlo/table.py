@@ -15,8 +15,8 @@ from ...library.numpy import namespace as lnp
 from ...library.special import namespace as special
 from . import arithmetic, calls, contractions, control, indexing, quantized, random, reductions, sorting
 from .faults import UnsupportedError
-from .program import known
 from .rows import Row, graph_op, of, typed
+from .values import known
 
 
 def _constant(site: Any, operands: Sequence[Any]) -> Any:

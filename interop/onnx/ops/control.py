@@ -11,8 +11,7 @@ from ....api.functions import cond, while_loop
 from ....api.functions import scan as scan_over
 from ....library.numpy import namespace as lnp
 from ..errors import NeedsSize, OnnxError, UnknownValue
-from ..model import Graph
-from ..nodes import Node, normalized, op
+from ..nodes import Graph, Node, normalized, op
 from ..run import Scope, run_graph
 from ..values import is_constant, known, lifted, settled
 

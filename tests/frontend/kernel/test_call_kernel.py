@@ -375,7 +375,7 @@ def test_memory_that_cannot_be_had_does_not_go_unnoticed():
 
     text = lm.jit(lambda x: lm.call_kernel(greedy, x, out=Spec(3))).lower(ramp(3)).as_text("llvmir")
     host = text[text.index("@main(") :].partition("\n}")[0]
-    assert "call void @llvm.trap()" in host
+    assert "llvm.trap" not in host and "ptr %status" in host  # tests/runtime/test_no_memory.py runs one
 
 
 def test_the_schedule_at_the_time_of_the_trace():
