@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -20,8 +21,10 @@ from ..dialects.loop.parameters import Interface
 from ..dialects.types import complex_of, element_of, shape_of
 from ..errors import CompileError
 from .kernel_replay import Buffers, Operand, Part, Replay
-from .nest_builder import NestBuilder
 from .op_kernels import loop_form
+
+if TYPE_CHECKING:
+    from .nest_builder import NestBuilder
 
 _LEAST = 4
 """Fewest problems that are worth moving into lanes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType
@@ -27,7 +27,9 @@ from ..dialects.types import DYNAMIC, element_of, shape_of
 from ..dialects.vocabulary import CmpiOp, SelectOp, number_of
 from ..errors import CompileError
 from .analysis.nests import holds, ops_in, walk
-from .nest_builder import NestBuilder
+
+if TYPE_CHECKING:
+    from .nest_builder import NestBuilder
 
 Point = Sequence[AffineExpr]
 
