@@ -207,7 +207,9 @@ def _code_of(path: Path, target: Target) -> CodeType:
 def live_functions() -> tuple[FunctionType, ...]:
     """The functions of the files of all targets that there are in this process."""
     files = {str(target.path) for target in targets()}
+    gc.unfreeze()  # frozen objects are not listed, and a session of tests freezes those that it finds
     found = [f for f in gc.get_objects() if isinstance(f, FunctionType)]
+    gc.freeze()
     return tuple(f for f in found if str(Path(f.__code__.co_filename).resolve()) in files)
 
 
