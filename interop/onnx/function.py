@@ -131,7 +131,7 @@ class OnnxFunction:
                 segments = self._cut(segments[i], error)
                 continue  # the first part of what has failed stands at the same position
             i += 1
-        return [_array(scope[s.name]) for s in self.outputs]
+        return [_owned(scope[s.name]) for s in self.outputs]
 
     def _cut(self, segment: _Segment, error: UnknownValue) -> list[_Segment]:
         """Segments in which the node that needs a value runs by itself."""
@@ -270,8 +270,11 @@ def _checked(function: str, spec: Spec, x: Any, sizes: dict[str, Any]) -> Any:
     return x
 
 
-def _array(x: Any) -> Any:
-    return [_array(v) for v in x] if isinstance(x, list) else x
+def _owned(x: Any) -> Any:
+    """A result that shares no memory with weights or arguments, as what NumPy computes between programs may."""
+    if isinstance(x, list):
+        return [_owned(v) for v in x]
+    return x.copy() if type(x) is np.ndarray else x
 
 
 def from_onnx(source: Any) -> OnnxFunction:

@@ -23,7 +23,6 @@ MOST_NODES = 1_000_000
 """Most nodes of a model."""
 LARGEST_DIM = 1 << 40
 """Largest size of a dim, in elements."""
-DOMAINS = ("", "ai.onnx", "com.microsoft")
 
 
 def package() -> Any:

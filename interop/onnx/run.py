@@ -97,7 +97,7 @@ def node_function(node: Node) -> Callable[[Node, Sequence[Any], Scope], Any]:
     local = node.functions.get((node.proto.domain, node.op))
     if local is not None:
         return lambda node, inputs, _: _call_function(node, local, inputs)
-    handler = HANDLERS.get(node.op if not node.domain else f"{node.domain}.{node.op}")
+    handler = None if node.domain else HANDLERS.get(node.op)
     if handler is not None and handler.body:
         return lambda node, inputs, scope: handler.function(node, scope, *inputs)
     if handler is not None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -31,7 +32,7 @@ AT_ONCE = 700
 """Tests of a process, which first makes all tests of a kind: 8 s of processor time."""
 
 
-def ask(block: list[tuple[str, str]], results: dict[str, tuple[str, str]], progress: object) -> None:
+def ask(block: list[tuple[str, str]], results: dict[str, tuple[str, str]], advance: Callable[[], None]) -> None:
     """Run tests in a process; one that ends it or takes too long is left out by a new process."""
     waiting = list(block)
     while waiting:
@@ -51,7 +52,7 @@ def ask(block: list[tuple[str, str]], results: dict[str, tuple[str, str]], progr
             ready, _, _ = select.select([child.stdout], [], [], LIMIT)
             line = child.stdout.readline() if ready else ""
             name = waiting.pop(0)[1]
-            progress.advance()  # pyright: ignore[reportAttributeAccessIssue]
+            advance()
             if not line:
                 slow = time.monotonic() - start >= LIMIT
                 results[name] = ("timeout", f"more than {LIMIT} s") if slow else ("crash", "the process ended")
@@ -105,17 +106,13 @@ def main() -> int:
     with Progress() as progress:
         task = progress.add_task("onnx", total=len(tests))
 
-        class Step:
-            def advance(self) -> None:
-                progress.advance(task)
-
         def work() -> None:
             while True:
                 try:
                     block = blocks.get_nowait()
                 except Empty:
                     return
-                ask(block, results, Step())
+                ask(block, results, lambda: progress.advance(task))
 
         threads = [Thread(target=work) for _ in range(options.jobs)]
         for thread in threads:

@@ -85,6 +85,14 @@ def test_an_op_that_needs_values_runs_between_programs() -> None:
         f.lower(x)
 
 
+def test_results_share_no_memory_with_weights_and_arguments() -> None:
+    nodes = [node("NonZero", "x", "i"), node("Identity", "w", "y")]
+    f = lm.from_onnx(model(nodes, [value("x", [3])], [value("i", None), value("y", None)], {"w": W}))
+    x = np.ones(3, np.float32)
+    f(x)[1][:] = 7
+    np.testing.assert_array_equal(f(x)[1], W)
+
+
 def test_a_loop_that_the_inputs_end() -> None:
     """Doubling until 100 is exceeded."""
     from onnx import TensorProto, helper
