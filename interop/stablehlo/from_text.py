@@ -69,6 +69,6 @@ def parsed(text: str, name: str) -> Any:
     try:
         module = parse_module(make_context(), text, name)
         verify_module(module)
-    except Exception as error:
+    except Exception as error:  # the parser and the verifier raise errors of many classes; `diagnosed` gives each a line
         raise CompileError(diagnosed(error, {name: text})) from None
     return module
