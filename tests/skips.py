@@ -21,6 +21,7 @@ ALLOWED = {
     r"there is no Chromium": 1,
     r"no (?:aarch64|riscv64)-linux-gnu-gcc": 2,
     r"no qemu-(?:aarch64|riscv64)": 2,
+    r"no clang": 4,
     r"no wasm-ld": 1,
     r"mmap's flags are those of Linux": 1,
 }

@@ -30,7 +30,7 @@ func.func @pointwise(%x: tensor<?x64xf32>, %z: tensor<?x64xf32>) -> tensor<?x64x
 //       FUSE:     graph.max
 // LOOP-LABEL: program.func @layer(%x: memref<?x64xf32>, %w: memref<64x32xf32>, %b: memref<32xf32>) -> (%result: memref<?x32xf32>) sizes(%N: index) shapes(%x[%N, 64], %result[%N, 32]) meant <"N"> {
 //  LOOP-NEXT:   loop.launch @[[DOT:.+]](%x, %w, %b, %result, %N)
-// LLVM-LABEL: define void @layer(ptr noalias %x.0, ptr noalias %w.1, ptr noalias %b.2, ptr noalias %result.3, i64 %N.4, ptr noalias %arena.5)
+// LLVM-LABEL: define void @layer(ptr noalias %x.0, ptr noalias %w.1, ptr noalias %b.2, ptr noalias %result.3, i64 %N.4, ptr noalias %arena.5, ptr %status)
 func.func @layer(%x: tensor<?x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>) -> tensor<?x32xf32> {
   %e = graph.exp %x : tensor<?x64xf32>
   %h = graph.dot %e, %w contract [1] with [0] : (tensor<?x64xf32>, tensor<64x32xf32>) -> tensor<?x32xf32>
