@@ -22,7 +22,7 @@ from .locations import located, place_of
 from .promotion import BOOL, COMPLEX128, FLOAT64, INT64, canonical
 from .pytree import TreeDef, flatten
 from .tracer import Tracer
-from .tracing import CONST_LIMIT, Trace, current, input_array
+from .tracing import CONST_LIMIT, Trace, concrete_array, current
 
 if TYPE_CHECKING:
     from ...dialects.loop.loops import KernelOp
@@ -159,7 +159,7 @@ class Program:
         known = self._snapshots.get(id(x))
         if known is not None and known[0] is known[1]:
             return known[1]  # a copy of ours
-        array = input_array(x)
+        array = concrete_array(x)
         if known is not None and _same_bits(known[1], array):
             return known[1]
         held = array.copy() if np.may_share_memory(array, x) else array

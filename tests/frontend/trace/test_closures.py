@@ -7,6 +7,7 @@ from typing import Any
 
 import lamina as lm
 import lamina.numpy as lnp
+import ml_dtypes
 import numpy as np
 import pytest
 from lamina.executor import executor
@@ -230,3 +231,17 @@ def test_an_array_that_stays_is_captured_once() -> None:
         return first + 1 / (x * negative)
 
     assert np.isnan(lm.jit(signs)(np.ones(5000))).all()
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float8_e4m3fn", "int4", "uint8", "complex64", "bool"])
+@pytest.mark.parametrize("size", [0, 1, 12, 120_000], ids=str)
+def test_arrays_that_a_function_closes_over_keep_their_dtype(name, size):
+    held = (np.arange(size) % 2).astype(getattr(ml_dtypes, name, name))
+    functions = (lambda: held, lambda: lnp.asarray(held), lambda: lnp.concatenate([held, held]), lambda: lnp.flip(held))
+    for f in functions:
+        got, want = lm.jit(f)(), f()
+        assert got.dtype == want.dtype == held.dtype
+        np.testing.assert_array_equal(np.asarray(got, complex), np.asarray(want, complex))
+    within = lm.jit(lambda x: (x, lm.cond(x > 0, lambda: lnp.asarray(held), lambda: lnp.zeros_like(held))))(np.float32(1))[1]
+    assert within.dtype == held.dtype
+    np.testing.assert_array_equal(np.asarray(within, complex), np.asarray(held, complex))
