@@ -583,7 +583,7 @@ def printoptions(*args: Any, **kwargs: Any) -> Any:
     """`np.printoptions`."""
 
 def quantile(a: Any, q: Any, axis: Any = None, *, overwrite_input: builtins.bool = False, method: str = 'linear', keepdims: builtins.bool = False, weights: Any = None) -> Any:
-    """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest, midpoint and inverted_cdf."""
+    """`np.quantile`; NaN where an element is. The methods are NumPy's: linear, hazen, weibull, nearest ..."""
 
 def rad2deg(x: Any, /) -> Any:
     """`np.degrees`, on arrays and traced arrays."""

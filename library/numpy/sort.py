@@ -199,8 +199,19 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
 # --------------------------------------------------------------------------------------------------------------------
 # Quantiles
 
-_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+_PLOTTING_POSITIONS = {
+    "interpolated_inverted_cdf": (0, 1),
+    "hazen": (0.5, 0.5),
+    "weibull": (0, 0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+"""Alpha and beta of the continuous methods other than linear, which is (1, 1): Hyndman and Fan, Sample Quantiles, 1996."""
 _BY_SHARE = "inverted_cdf"
+_METHODS = (
+    *("linear", "lower", "higher", "nearest", "midpoint", *_PLOTTING_POSITIONS),
+    *("averaged_inverted_cdf", "closest_observation", _BY_SHARE),
+)
 _MEAN = "mean"
 """As midpoint, rounded as a mean, for medians."""
 
@@ -209,8 +220,8 @@ def _quantile(
     a: Any, q: Any, axis: Any, method: str, keepdims: bool, skips_nan: bool, unit: float = 1, *, weights: Any = None
 ) -> Tracer:
     """Quantiles of the elements along some axes; the dims of `q` come first."""
-    if method not in (*_METHODS, _MEAN, _BY_SHARE):
-        raise ShapeError(f"method must be one of {', '.join((*_METHODS, _BY_SHARE))}, got {method!r}")
+    if method not in (*_METHODS, _MEAN):
+        raise ShapeError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
     if weights is not None and method != _BY_SHARE:
         raise ShapeError(f"weights need method={_BY_SHARE!r}, got {method!r}")
     x = lift_float(a) if config.promotion == "jax" else lift(a)
@@ -241,10 +252,9 @@ def _quantile(
         found = _up_to_share(rows, moved[0], points)
     elif skips_nan:
         count = sum_of(compare("eq", rows, rows), -1, keepdims=True)
-        last = lift_as(broadcast_tracer(count, (*others, q.size)), q.dtype) - 1
-        found = _between(rows, _at_least_zero(points * last), method)
+        found = _between(rows, _position(points, lift_as(broadcast_tracer(count, points.shape), q.dtype), method), method)
     else:
-        found = _between(rows, points * (n - 1), method)
+        found = _between(rows, _position(points, n, method), method)
     if x.dtype.kind == "f" and not skips_nan:
         greatest = slice_axis(rows, rows.ndim - 1, n - 1, n)
         has_nan = broadcast_tracer(compare("ne", greatest, greatest), found.shape)
@@ -272,17 +282,30 @@ def _up_to_share(rows: Tracer, weights: Tracer, points: Tracer) -> Tracer:
     shares = select(compare("eq", shares, full_like_tracer(shares, 0)), full_like_tracer(shares, -1), shares)
     before = sum_of(shares[..., None, :] < points[..., :, None], -1)
     last = build("min", lift_as(before, INT64), lift_as(full_like_tracer(before, rows.shape[-1] - 1), INT64))
-    return lift_as(take_along_axis(rows, last, -1), points.dtype)
+    return lift(take_along_axis(rows, last, -1))
 
 
-def _at_least_zero(x: Tracer) -> Tracer:
-    return build("max", x, full_like_tracer(x, 0))
+def _position(points: Tracer, n: Any, method: str) -> Tracer:
+    """Where quantiles are in sorted rows of `n` elements: an index with a fraction, 0 to n - 1; 0 in a row without elements."""
+    if method in _PLOTTING_POSITIONS:
+        alpha, beta = _PLOTTING_POSITIONS[method]
+        place = points * n + (alpha + points * (1 - alpha - beta)) - 1
+    elif method == "averaged_inverted_cdf":
+        place = points * n - 1
+        above = build("ceil", place)
+        place = select(compare("eq", place, above), place + 0.5, above)
+    elif method == "closest_observation":
+        place = build("rint", points * n) - 1  # to the even one, counted from 1, of two as close
+    else:
+        place = points * (n - 1)
+    last = n - 1 if isinstance(n, Tracer) else lift_as(full_like_tracer(place, 1) * (n - 1), place.dtype)
+    return build("max", build("min", place, last), full_like_tracer(place, 0))
 
 
 def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
     """The values at positions in sorted rows that may lie between two elements."""
     low = build("floor", place)
-    if method == "nearest":
+    if method in ("nearest", "closest_observation"):
         return take_along_axis(rows, lift_as(build("rint", place), INT64), -1)
     if method == "lower":
         return take_along_axis(rows, lift_as(low, INT64), -1)
@@ -320,7 +343,7 @@ def _of_shares(name: str, doc: str, skips_nan: bool, unit: float = 1) -> Callabl
 
 quantile = _of_shares(
     "quantile",
-    """`np.quantile`; NaN where an element is. Methods are linear, lower, higher, nearest, midpoint and inverted_cdf.
+    """`np.quantile`; NaN where an element is. The methods are NumPy's: linear, hazen, weibull, nearest ...
 
     `weights`, of the shape of `a` or of its one `axis`, go with inverted_cdf: the least element up to which at least that share
     of their sum stands. `overwrite_input` allows to change the array, which does not happen. Memory: elements times quantiles.
@@ -475,7 +498,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     values = lift(x)
     if not (is_integer_dtype(values.dtype) or values.dtype == BOOL) or values.ndim != 1:
         raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
-    places = _at_least_zero(lift_as(values, INT64))
+    places = lift_as(values, INT64)
+    places = build("max", places, full_like_tracer(places, 0))
     if weights is None:
         each = full_like_tracer(places, 1)
     else:

@@ -162,6 +162,26 @@ def test_quantiles(dtype: str, method: str) -> None:
     np.testing.assert_allclose(got, want, atol=1e-5 if dtype == "f4" else 1e-13)
 
 
+METHODS = (
+    *("linear", "lower", "higher", "nearest", "midpoint", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased"),
+    *("normal_unbiased", "averaged_inverted_cdf", "closest_observation", "inverted_cdf"),
+)
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN")
+@pytest.mark.parametrize("n", [1, 4, pytest.param(7, marks=pytest.mark.thorough), pytest.param(16, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_quantiles_of_every_method_at_elements_and_between_them(name: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, points = rng.standard_normal((5, n)), np.r_[0, 1, np.arange(n + 1) / n, (np.arange(n) + 0.5) / n, rng.random(5)]
+    for z in (x, np.where(rng.random(x.shape) < 0.3, np.nan, x), rng.integers(-9, 9, x.shape)):
+        found = lm.jit(lambda z: [getattr(lnp, name)(z, points, axis=1, method=method) for method in METHODS])(z)
+        for got, method in zip(found, METHODS, strict=True):
+            want = getattr(np, name)(z, points, axis=1, method=method)
+            assert got.dtype == want.dtype, method
+            np.testing.assert_allclose(got, want, rtol=1e-13, err_msg=method)
+
+
 def test_medians_and_nan() -> None:
     x = np.random.default_rng(0).standard_normal((9, 11))
     identical(lm.jit(lnp.median)(x), np.median(x))
