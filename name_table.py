@@ -300,6 +300,7 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.sizes": {
         "dialects.graph.convolution": "dilated as dilated_size, windows",
+        "frontend.trace.dynamic": "dim",
         "dialects.sizes.polynomial": "Size, ceil_quotient, greatest, is_at_least, least, positive, require_at_least",
     },
     "api.programs": {

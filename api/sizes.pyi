@@ -12,7 +12,9 @@ from ..dialects.sizes.polynomial import is_at_least as is_at_least
 from ..dialects.sizes.polynomial import least as least
 from ..dialects.sizes.polynomial import positive as positive
 from ..dialects.sizes.polynomial import require_at_least as require_at_least
+from ..frontend.trace.dynamic import dim as dim
 
 __all__ = [
-    "Size", "ceil_quotient", "dilated_size", "greatest", "is_at_least", "least", "positive", "require_at_least", "windows",
+    "Size", "ceil_quotient", "dilated_size", "dim", "greatest", "is_at_least", "least", "positive", "require_at_least",
+    "windows",
 ]

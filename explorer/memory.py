@@ -95,7 +95,7 @@ def _timeline(function: FuncOp, kernels: dict[str, KernelOp]) -> Timeline:
             owner[op.results[0]] = op
         elif _is_view(op) and op.operands[0] in owner:
             owner[op.results[0]] = owner[op.operands[0]]
-        elif not isinstance(op, ConstantOp) and not _is_view(op):
+        elif _is_step(op):
             if isinstance(op, LaunchOp):
                 name = op.kernel.string_value()
                 offset = op.properties.get("scratch")
@@ -112,6 +112,15 @@ def _timeline(function: FuncOp, kernels: dict[str, KernelOp]) -> Timeline:
     buffers = [_lifetime(view, at, steps) for view, at in used.items()]
     arena_bytes = known_bytes(arena.type) if arena is not None else 0
     return Timeline(function.sym_name.data, arena_bytes or 0, tuple(steps), (*buffers, *scratch))
+
+
+def steps_of(function: FuncOp) -> list[Operation]:
+    """The ops at the points of time of its timeline."""
+    return [op for op in function.body.block.ops if _is_step(op)]
+
+
+def _is_step(op: Operation) -> bool:
+    return not isinstance(op, ConstantOp) and not _is_view(op)
 
 
 def _is_view(op: Operation) -> bool:

@@ -64,10 +64,21 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"  # NumPy itself knows the latter as bytes
 
 
+def random_array(dtype: np.dtype[Any], shape: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """Floats uniform in [0, 1), integers in 0..7.
+
+    Raises:
+        InputError: it has too many elements.
+    """
+    if math.prod(shape) > MAX_ELEMENTS:
+        raise InputError(f"an argument of shape {list(shape)} has more than {MAX_ELEMENTS} elements")
+    if _is_float(dtype):
+        return np.asarray(rng.random(tuple(shape))).astype(dtype)
+    return generate(dtype, shape, "normal", rng)
+
+
 _MAKERS = {
-    "rand": lambda dtype, shape, rng: (
-        rng.random(shape).astype(dtype) if _is_float(dtype) else generate(dtype, shape, "normal", rng)
-    ),
+    "rand": random_array,
     "randn": lambda dtype, shape, rng: rng.normal(size=shape).astype(dtype),
     "zeros": lambda dtype, shape, rng: np.zeros(shape, dtype),
     "ones": lambda dtype, shape, rng: np.ones(shape, dtype),

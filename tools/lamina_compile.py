@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import CompileError
 from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
+from .foreign import add_dims, convert_foreign, is_model, module_has_foreign_ops, read_model
 from .reading import guarded, parse, read_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,14 @@ def run(args: Sequence[str] | None) -> int:
     target = target_option(options)
     targets = tuple(map(get, _LEVELS)) if options.multi_isa else () if target is None else (target,)
     ctx = make_context()
-    module = parse(ctx, *read_text(options.file))
+    if is_model(options.file):
+        module = read_model(options.file, options.dim).module()
+    elif options.dim:
+        raise UsageError("--dim is for models of ONNX: dims of a text have the sizes that it says")
+    else:
+        module = parse(ctx, *read_text(options.file))
+        if module_has_foreign_ops(module):
+            convert_foreign(module, ctx, "main")
     file_name = output.name if options.file == "-" else Path(options.file).name
     name = module.sym_name.data if module.sym_name is not None else file_name.partition(".")[0]
     prefix = default_prefix(name) if options.prefix is None else checked_prefix(options.prefix)
@@ -80,8 +88,9 @@ def run(args: Sequence[str] | None) -> int:
 def arguments() -> ArgumentParser:
     """The command line."""
     parser = ArgumentParser(prog="lamina-compile", description="Compile a module for programs in C and other languages.")
-    parser.add_argument("file", help="MLIR text of any phase up to program; - is standard input")
+    parser.add_argument("file", help="MLIR text of any phase up to program, or a model (.onnx); - is standard input")
     parser.add_argument("-o", "--output", required=True, help="a file ending in .o, .a, .so, .s or .ll")
+    add_dims(parser.add_argument)
     add_extension(parser)
     add_target(parser)
     parser.add_argument("--multi-isa", action="store_true", help="x86-64-v2, v3 and v4 in one object; it asks the processor")

@@ -2,6 +2,7 @@
 
 lamina-run mlp.mlir --entry main --args rand:32x64xf32 weights.npz --time
 lamina-run saxpy.mlir --entry saxpy --args 2.0 iota:8xf32 ones:8xf32
+lamina-run resnet.onnx --random --dim batch=4 --time
 
 A kernel is run on copies of its arguments, with the default schedule unless it has one of its own or `--as-written` is given;
 the arrays that it writes are shown.
@@ -12,13 +13,14 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
+from .foreign import add_dims, convert_foreign, dims_of, is_model, module_has_foreign_ops, random_inputs, read_model
 from .kernels import KernelRun, find_kernel
 from .reading import guarded, parse, read_text
 
@@ -34,7 +36,7 @@ def arguments() -> ArgumentParser:
     parser = ArgumentParser(prog="lamina-run", description="Compile a function of a module and call it.")
     parser.add_argument(
         "file",
-        help="MLIR text of any phase up to program, or LLVM IR (.ll, or with --results); - is standard input",
+        help="MLIR text of any phase up to program, LLVM IR (.ll, or with --results), a model (.onnx); - is standard input",
     )
     parser.add_argument("--entry", default="main", help="the function to call (main), or a kernel")
     parser.add_argument(
@@ -44,6 +46,10 @@ def arguments() -> ArgumentParser:
         metavar="ARG",
         help="rand:2x3xf32, randn:, zeros:, ones:, iota:, a.npy, w.npz (its arrays in order), w.npz:name, 3.0, [1,2,3]",
     )
+    parser.add_argument(
+        "--random", action="store_true", help="random arguments of the types of the function, instead of --args"
+    )
+    add_dims(parser.add_argument)
     parser.add_argument("-p", "--passes", default="", help="passes to run before compiling, as lamina-opt takes them")
     add_extension(parser)
     add_target(parser)
@@ -78,16 +84,24 @@ def run(args: Sequence[str] | None) -> int:
         raise UsageError("--interpret and --compare exclude each other")
     if options.save is not None and not options.save.endswith((".npy", ".npz")):
         raise UsageError(f"--save takes a .npy or .npz file, got {options.save}")
-    name, text = read_text(options.file)
-    values = parse_arguments(options.args, options.seed)
-    if options.file.endswith(".ll") or options.results is not None:
-        if options.interpret or options.compare or options.passes:
-            raise UsageError("LLVM IR is compiled and run as it is: --interpret, --compare and -p are for MLIR")
+    if options.random and options.args:
+        raise UsageError("--random and --args exclude each other")
+    dims = dims_of(options.dim)
+    values = None if options.random else parse_arguments(options.args, options.seed)
+    name, text = ("", "") if is_model(options.file) else read_text(options.file)
+    if is_model(options.file):
+        function, inputs = of_model(values, options)
+    elif options.file.endswith(".ll") or options.results is not None:
+        if options.interpret or options.compare or options.passes or values is None:
+            raise UsageError("LLVM IR is compiled and run as it is: --interpret, --compare, --random and -p are for MLIR")
         from .llvm_run import of_llvm
 
         function, inputs = of_llvm(text, options.entry, values, options.results, trust=options.trust)
     else:
-        function, inputs = of_module(name, text, values, options)
+        from ..dialects.context import make_context
+
+        ctx = make_context()
+        function, inputs = of_module(parse(ctx, name, text), ctx, values, dims, options)
     results = function(*inputs)
     show(results, options.save, getattr(function, "names", None))
     if options.time:
@@ -95,15 +109,33 @@ def run(args: Sequence[str] | None) -> int:
     return 0
 
 
-def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
+def of_model(values: list[Any] | None, options: Any) -> tuple[Callable[..., Arrays], list[Any]]:
+    """The function of a model of ONNX and its arguments; by its module where an option is about that."""
+    model = read_model(options.file, options.dim)
+    if options.interpret or options.compare or options.passes or options.target is not None:
+        from ..dialects.context import make_context
+
+        return of_module(model.module(), make_context(), values, {}, options)
+    if values is None:
+        specs: list[tuple[str, np.dtype[Any], Sequence[Any]]] = []
+        for s in model.inputs:
+            if s.dtype is None or s.shape is None:
+                raise UsageError(f"--random: the model does not say type and sizes of {s.name}: give it with --args")
+            specs.append((s.name, s.dtype, [f"{s.name}_{k}" if n is None else n for k, n in enumerate(s.shape)]))
+        values = random_inputs(specs, options.seed)
+    function = _in_a_tuple(model)
+    function.names = [s.name for s in model.outputs]  # pyright: ignore[reportFunctionMemberAccess]
+    return function, values
+
+
+def of_module(
+    module: ModuleOp, ctx: Context, values: list[Any] | None, dims: Mapping[str, int], options: Any
+) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
     """The function of a module and its fitted arguments."""
     from .. import pipeline
-    from ..dialects.context import make_context
     from ..lowering.target import set_target
     from ..passes import run_passes
 
-    ctx = make_context()
-    module = parse(ctx, name, text)
     if (target := target_option(options)) is not None:
         set_target(module, target)
     if options.passes:
@@ -111,9 +143,13 @@ def of_module(name: str, text: str, values: list[Any], options: Any) -> tuple[Ca
     pipeline.guard_accesses(module)
     kernel = find_kernel(module, options.entry)
     if kernel is not None:
+        if values is None:
+            raise UsageError(f"--random is for functions: @{options.entry} is a kernel, give it arguments with --args")
         return of_kernel(KernelRun(kernel, values), options)
+    if values is None:
+        values = random_inputs(declared(module, options.entry, dims), options.seed)
     if module_has_foreign_ops(module):
-        convert_foreign(module, ctx, options.entry, values)
+        convert_foreign(module, ctx, options.entry, [np.shape(value) for value in values])
     inputs = fitted(module, ctx, options.entry, values)
     if options.interpret:
         return interpreted(module, options.entry), inputs
@@ -134,20 +170,54 @@ def of_kernel(run: KernelRun, options: Any) -> tuple[Callable[..., Arrays], list
     return function, run.inputs
 
 
-def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
-    """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
-    from ..dialects.graph.known_sizes import bind_symbols
+def declared(module: ModuleOp, entry: str, dims: Mapping[str, int]) -> list[tuple[str, np.dtype[Any], list[Any]]]:
+    """Name, dtype and sizes of the arguments of a function; a size that is no number is its text."""
+    from ..dialects.sizes.polynomial import Size, substituted
+    from ..dialects.types import DYNAMIC
+    from ..runtime.inputs import InputError
+    from ..runtime.interpreter import shape_and_dtype
+
+    found = []
+    for k, parameter in enumerate(parameters_of(module, entry)):
+        name = parameter.name_hint or str(k)
+        try:
+            sizes, dtype = shape_and_dtype(parameter.type)
+        except (KeyError, AttributeError):
+            raise InputError(f"argument '{name}' of @{entry} is of type {parameter.type}, which cannot be given here") from None
+        named = [f"{name}_{axis}" if size == DYNAMIC else size for axis, size in enumerate(sizes)]
+        values = []
+        for size in named:
+            known = substituted(size, lambda s: dims.get(s.name, Size.product((s,)))) if isinstance(size, Size) else size
+            values.append(dims.get(known, known) if isinstance(known, str) else known)
+        found.append((name, dtype, values))
+    return found
+
+
+def parameters_of(module: ModuleOp, entry: str) -> Sequence[Any]:
+    """The inputs of a function.
+
+    Raises:
+        InterpreterError: there is none of that name.
+    """
     from ..dialects.program import functions_of, inputs_of
-    from ..dialects.types import DYNAMIC, has_symbols
-    from ..runtime.inputs import InputError, fit
-    from ..runtime.interpreter import InterpreterError, shape_and_dtype
+    from ..runtime.interpreter import InterpreterError
 
     functions = functions_of(module)
     function = functions.get(entry)
     if function is None:
         there = ", ".join(f"@{name}" for name in functions) or "none"
         raise InterpreterError(f"no function @{entry} to run; there are: {there}")
-    parameters: Sequence[Any] = inputs_of(function)
+    return inputs_of(function)
+
+
+def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> list[np.ndarray]:
+    """The arguments as the function takes them; `?` dims of the module are given the sizes that came."""
+    from ..dialects.graph.known_sizes import bind_symbols
+    from ..dialects.types import DYNAMIC, has_symbols
+    from ..runtime.inputs import InputError, fit
+    from ..runtime.interpreter import shape_and_dtype
+
+    parameters = parameters_of(module, entry)
     if len(parameters) != len(values):
         raise InputError(f"@{entry} takes {len(parameters)} arguments, got {len(values)}")
     inputs: list[np.ndarray] = []
@@ -165,29 +235,6 @@ def fitted(module: ModuleOp, ctx: Context, entry: str, values: list[Any]) -> lis
     if is_open:
         specialize(module, ctx, entry, inputs)
     return inputs
-
-
-FOREIGN = ("stablehlo.", "chlo.")
-"""The dialects of other compilers that a pass translates."""
-
-
-def module_has_foreign_ops(module: ModuleOp) -> bool:
-    """Whether a module has StableHLO."""
-    return any(op.name.startswith(FOREIGN) for op in module.walk())
-
-
-def convert_foreign(module: ModuleOp, ctx: Context, entry: str, values: Sequence[Any]) -> None:
-    """Translate StableHLO to graph ops, for the shapes of the arguments where its types leave them open."""
-    from ..dialects.types import DYNAMIC
-    from ..passes import run_passes
-
-    shapes: tuple[str, ...] = ()
-    for function in module.body.block.ops:
-        if function.name == "func.func" and function.properties["sym_name"].data == entry:  # pyright: ignore
-            types = list(function.function_type.inputs)  # pyright: ignore
-            if len(types) == len(values) and any(DYNAMIC in type.get_shape() for type in types if type.name == "tensor"):
-                shapes = tuple("x".join(map(str, np.shape(value))) or "_" for value in values)
-    run_passes(module, ctx, [("convert-stablehlo-to-graph", {"shapes": shapes, "entry": entry})])
 
 
 def refuse_scalars(module: ModuleOp, entry: str) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.func import FuncOp
 
-from ...api import Tracer, is_traced
-from ...api.functions import jit
+from ...api import TensorSpec, Tracer, is_traced
+from ...api.functions import jit, make_graph
+from ...api.sizes import dim
 from .errors import OnnxError, UnknownValue
 from .functions import check_calls
-from .model import Model, read_model
+from .model import LARGEST_DIM, Model, read_model
 from .nodes import Node, Spec
 from .run import Scope, run_node
 from .values import is_storable
@@ -82,6 +86,31 @@ class OnnxFunction:
                 return segments[0].program.lower(*args)
             except UnknownValue as error:
                 segments = self._cut(segments[0], error)
+
+    def module(self) -> Any:
+        """The graph of the model as a module with the entry `@main`: weights are constants, dims with a name symbolic sizes.
+
+        Ops have the names of their nodes as locations. A dim without a name is called by its input and axis, `x_0`.
+
+        Raises:
+            OnnxError: an input is no array or of unknown rank, or the model is not one program, because an op needs values.
+        """
+        specs = []
+        for s in self.inputs:
+            if s.shape is None or s.dtype is None:
+                raise OnnxError(f"{self.__name__} takes {s}, for which the model says no type and sizes: call it with an array")
+            names = [
+                identifier(f"{s.name}_{k}" if n is None else n) if not isinstance(n, int) else n for k, n in enumerate(s.shape)
+            ]
+            specs.append(TensorSpec([dim(n) if isinstance(n, str) else n for n in names], s.dtype))
+        try:
+            module = make_graph(_Segment(self, 0, len(self.model.graph.nodes)).function_of_arrays)(*specs)
+        except UnknownValue as error:
+            raise OnnxError(f"{self.__name__} is not one program: {error}") from error
+        for function in module.body.block.ops:
+            if isinstance(function, FuncOp) and function.sym_name.data == "main":
+                function.location = NameLoc(StringAttr(self.__name__), NoneAttr())
+        return module
 
     # ----------------------------------------------------------------------------------------------------------------
 
@@ -187,6 +216,7 @@ class _Segment:
         program.__name__ = program.__qualname__ = function.__name__
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self.names]
         program.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportFunctionMemberAccess]
+        self.function_of_arrays: Callable[..., Any] = program
         self.program = jit(program, dynamic=dynamic or None)
 
     def traced(self, values: Sequence[Any]) -> list[Any]:
@@ -277,17 +307,20 @@ def _owned(x: Any) -> Any:
     return x.copy() if type(x) is np.ndarray else x
 
 
-def from_onnx(source: Any) -> OnnxFunction:
+def from_onnx(source: Any, dims: Mapping[str, int] | None = None) -> OnnxFunction:
     """An ONNX model as a function of arrays.
 
     Args:
         source: the path of a model, its bytes, or an `onnx.ModelProto`. Weights in other files lie within its folder.
+        dims: sizes for dims of inputs that have a name in the model, as `{"batch": 4}`; a dim without a name is called by
+            its input and axis, `x_0`. Others stay symbolic.
 
     Returns:
         A function of the model's inputs. It may be called, and used in `jit`, `grad`, `vmap` and `lower`, as any other.
 
     Raises:
-        OnnxError: the package `onnx` is missing, or the model is malformed, too large, or has an op that is not supported.
+        OnnxError: the package `onnx` is missing, or the model is malformed, too large, or has an op that is not supported; or
+            `dims` names no dim.
 
     >>> import numpy as np, onnx, lamina as lm
     >>> node = onnx.helper.make_node("Relu", ["x"], ["y"])
@@ -298,5 +331,26 @@ def from_onnx(source: Any) -> OnnxFunction:
     """
     model = read_model(source)
     check_calls({(f.domain, f.name): f for f in model.proto.functions})
+    if dims:
+        model.graph.inputs = _sized(model.graph.inputs, dims)
     name = identifier(model.graph.name) if model.graph.name else "model"
     return OnnxFunction(model, name)
+
+
+def _sized(inputs: Sequence[Spec], dims: Mapping[str, int]) -> list[Spec]:
+    """Inputs with numbers for some of their symbolic sizes."""
+    known: set[str] = set()
+    made = []
+    for spec in inputs:
+        names = [f"{spec.name}_{k}" if n is None else n for k, n in enumerate(spec.shape or ())]
+        known |= {n for n in names if isinstance(n, str)}
+        sizes = tuple(
+            [dims.get(name, n) if isinstance(name, str) else n for name, n in zip(names, spec.shape or (), strict=True)]
+        )
+        made.append(spec if spec.shape is None else replace(spec, shape=sizes))
+    for name, size in dims.items():
+        if name not in known:
+            raise OnnxError(f"no input has a dim {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= LARGEST_DIM:
+            raise OnnxError(f"dim {name!r} needs a size from 0 to {LARGEST_DIM}, got {size!r}")
+    return made

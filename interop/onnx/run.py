@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import NameLoc, NoneAttr, StringAttr
 
 from ...api.errors import LaminaError
 from ...api.sizes import Size
+from ...api.tracing import current
 from .errors import OnnxError, UnsupportedOp
 from .model import package
 from .nodes import HANDLERS, Graph, Node
@@ -60,8 +62,12 @@ def run_node(node: Node, inputs: Sequence[Any], scope: Scope) -> Sequence[Any]:
     Raises:
         OnnxError: with the node and the reason, whatever that is.
     """
+    trace = current()
+    before = None if trace is None else trace.builder.location
     try:
         function = node_function(node)
+        if trace is not None:
+            trace.builder.location = NameLoc(StringAttr(node.name or node.outputs[0]), NoneAttr())
         with np.errstate(all="ignore"):
             made = function(node, inputs, scope)
     except LaminaError as error:
@@ -80,6 +86,9 @@ def run_node(node: Node, inputs: Sequence[Any], scope: Scope) -> Sequence[Any]:
         np.exceptions.AxisError,
     ) as error:
         raise OnnxError(f"{node.where}: {error}") from error
+    finally:
+        if trace is not None:
+            trace.builder.location = before
     made = made if isinstance(made, tuple) else (made,)
     missing = [n for i, n in enumerate(node.outputs) if n and (i >= len(made) or made[i] is None)]
     if missing and node.op != "Identity":

@@ -116,6 +116,7 @@ MAY_IMPORT = {
     "kernels": {"api"},
     "tools": {
         "library",
+        "interop.onnx",  # files of models, which are opened when one is named
         "names",
         "debugging",
         "explorer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import InternalError, LaminaError
+from ..foreign import convert_foreign, module_has_foreign_ops
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -22,6 +23,8 @@ def compile_module(module: ModuleOp, phase: str, driver: Driver) -> str | bytes 
 
     from ... import passes, pipeline
 
+    if module_has_foreign_ops(module):
+        convert_foreign(module, driver.ctx, "main")
     if phase not in IR_PHASES:  # code, which runs without the interpreter's checks
         pipeline.guard_accesses(module)
     running: list[Any] = []

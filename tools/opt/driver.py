@@ -19,6 +19,7 @@ from ...diagnostics import Diagnostic, from_exception, render
 from ...errors import LaminaError
 from .. import bytecode
 from ..arguments import ArgumentParser, UsageError, add_extension, add_target, read_input, target_option
+from ..foreign import add_dims, is_model, read_model
 from ..reading import sources
 from . import groups
 from .compiling import PHASES, compile_module
@@ -110,6 +111,11 @@ class Driver:
         """All inputs of the file; the exit status."""
         from ...dialects.parsing import decode
 
+        if is_model(self.options.input_file):
+            self.name = self.options.input_file
+            return self.process_texts([""])
+        if self.options.dim:
+            raise UsageError("--dim is for models of ONNX: dims of a text have the sizes that it says")
         self.name, data = read_input(self.options.input_file)
         try:
             text = bytecode.read(data) if data.startswith(bytecode.MAGIC) else decode(data, self.name)
@@ -118,10 +124,14 @@ class Driver:
         except Exception as error:
             return self.report([from_exception(error)])
         sources[self.name] = text
+        marker = self.options.split_input_file
+        return self.process_texts([text] if marker is None else split(text, marker))
+
+    def process_texts(self, chunks: Sequence[str]) -> int:
+        """Each input by itself, then the reports; the exit status."""
         outputs: list[str | bytes] = []
         failed = False
-        marker = self.options.split_input_file
-        for chunk in [text] if marker is None else split(text, marker):
+        for chunk in chunks:
             self.text = chunk
             found: list[Diagnostic] = []
             output = self.process(chunk, found)
@@ -137,11 +147,10 @@ class Driver:
     def process(self, text: str, found: list[Diagnostic]) -> str | bytes | None:
         """One input: its output, or None with the errors added to `found`."""
         from ...dialects.dominance import errors_in
-        from ...dialects.parsing import parse_module
 
         try:
             with self.phase("Parser"):
-                module = parse_module(self.ctx, text, self.name)
+                module = self.parsed(text)
                 self.unwrapped = self.options.no_implicit_module and not _IS_MODULE.match(text)
                 if self.unwrapped and (count := len(module.body.block.ops)) != 1:
                     raise _at_start(module, f"source must contain a single top-level operation, found: {count}")
@@ -158,6 +167,14 @@ class Driver:
                 raise
             found += map(self.diagnosed, self.all_of(error, text))
             return None
+
+    def parsed(self, text: str) -> ModuleOp:
+        """The module of a text, or the graph of a model."""
+        if is_model(self.name):
+            return read_model(self.name, self.options.dim).module()
+        from ...dialects.parsing import parse_module
+
+        return parse_module(self.ctx, text, self.name)
 
     def diagnosed(self, error: Exception) -> Diagnostic:
         """The diagnostic of an error, with the notes that options ask for."""
@@ -289,7 +306,14 @@ class Step:
 
 
 def _add_own(add: Callable[..., Any]) -> None:
-    add("input_file", nargs="?", default="-", metavar="FILE", help="textual IR; standard input if missing or -")
+    add(
+        "input_file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="textual IR, or a model (.onnx); standard input if missing or -",
+    )
+    add_dims(add)
     add("-o", "--output-file", metavar="FILE", help="where to write; standard output if missing")
     add("--compile-to", choices=PHASES, metavar="PHASE", help=f"run the pipeline to a phase: {', '.join(PHASES)}")
     add("-t", "--format", default="mlir", metavar="NAME", help="an output format of xDSL instead of text (default mlir)")

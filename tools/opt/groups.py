@@ -20,6 +20,7 @@ NAMES = (
     "provenance",
     "validating",
     "exploring",
+    "summarizing",
 )
 
 
