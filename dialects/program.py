@@ -46,6 +46,7 @@ from .sizes.polynomial import Size
 from .types import IntegerType, memref, shape_of
 
 _I8 = IntegerType(8)
+_MOST_WORK = (1 << 63) - 1  # what the attribute holds: a loop of 2^63 - 1 iterations has more
 
 
 @irdl_op_definition
@@ -122,7 +123,7 @@ class FuncOp(BaseOp):
         if donated:
             properties["donated"] = _numbers(*donated)
         if work is not None:
-            properties["work"] = IntegerAttr(work, i64)
+            properties["work"] = IntegerAttr(min(work, _MOST_WORK), i64)
         return FuncOp.create(properties=properties, regions=[Region(body)])
 
     @property
