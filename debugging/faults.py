@@ -24,33 +24,39 @@ class Fault:
         step: the pass, or `machine code`.
         message: as the error has it.
         inputs: on which a mismatch shows.
+        input_kind: of these inputs; empty if a fault shows without.
     """
 
     kind: str
     step: str
     message: str
     inputs: Sequence[Any] = ()
+    input_kind: str = ""
 
     def is_like(self, other: Fault | None) -> bool:
         """Whether both are one fault, as far as one can tell: of one kind and in one step."""
         return other is not None and (self.kind, self.step) == (other.kind, other.step)
 
 
-def find_fault(module: ModuleOp, passes: Sequence[Any] | None = None, seed: int = 0, *, native: bool = True) -> Fault | None:
+def find_fault(
+    module: ModuleOp, passes: Sequence[Any] | None = None, seed: int = 0, *, native: bool = True, input_kind: str = ""
+) -> Fault | None:
     """Validate each pass on a copy of a module; None if all is well.
 
     Args:
         passes: those of the pipeline to phase `program` if they are not given.
         native: whether the machine code is compared, too.
+        input_kind: of the inputs, if not all of them are tried.
     """
     copy = module.clone()
     steps = [step.make() for step in pipeline.steps_to(copy, "program")] if passes is None else list(passes)
     current = [""]
     watched = [_Watched(step, current) for step in steps]
     try:
-        validate_each(copy, watched, make_context(), seed, lambda _: None, native=Native if native else None, simplify=False)
+        code = Native if native else None
+        validate_each(copy, watched, make_context(), seed, lambda _: None, native=code, simplify=False, kind=input_kind)
     except ValidationError as error:
-        return Fault("mismatch", error.pass_name, str(error), error.inputs)
+        return Fault("mismatch", error.pass_name, str(error), error.inputs, error.kind)
     except CompileError:
         return None  # a program that may be refused
     except LaminaError as error:

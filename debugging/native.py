@@ -89,7 +89,7 @@ class Native:
             if (k := first_difference(first, again, near)) is not None:
                 shown = describe_difference(k, first, again, near)
                 message = f"{NATIVE} of {case.subject}: {fault}: on the {case.described} {shown}"
-                raise ValidationError(message, NATIVE, inputs, case.subject)
+                raise ValidationError(message, NATIVE, inputs, case.subject, case.kind)
         return first
 
     def _tells(self, case: Case) -> bool:

@@ -29,7 +29,7 @@ from .schedule_steps import ScheduleStep, faulty_step
 from .validate import NATIVE
 
 SECONDS = 60.0
-"""How long a reduction may take."""
+"""How long a reduction may take, in seconds of processor time."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def reproduce(
         passes: the passes that show the fault; the pipeline if not given.
         seed: of generated inputs.
         path: of the file; by default one in the folder for temporary files, named by its content.
-        seconds: for the reduction.
+        seconds: of processor time, for the reduction.
         tell: is told the outcome.
 
     Returns:
@@ -91,11 +91,15 @@ def reproduce(
         steps = steps[: last + 1]
 
     def shows(candidate: ModuleOp, passes: Sequence[Any]) -> bool:
-        return fault.is_like(find_fault(candidate, passes, seed, native=native))
+        return fault.is_like(find_fault(candidate, passes, seed, native=native, input_kind=fault.input_kind))
 
-    steps = _fewest(steps, lambda some: shows(module, some))
+    # ops before passes: most of the passes, tried on the whole module, take longer than all of the ops
     small = reduced(module, lambda m: shows(m, steps), seconds)
-    steps = _fewest(steps, lambda some: shows(small, some))
+    fewer = _fewest(steps, lambda some: shows(small, some))
+    if len(fewer) < len(steps):
+        small = reduced(small, lambda m: shows(m, fewer), seconds / 4)
+        fewer = _fewest(fewer, lambda some: shows(small, some))
+    steps = fewer
     application = faulty_step(small, steps, seed) or bisect(lambda: shows(small, steps))
     final = find_fault(small, steps, seed, native=native) or fault
     names = [_text(step) for step in steps]

@@ -42,11 +42,12 @@ class ValidationError(LaminaError):
         pass_name: of the pass that is named.
         inputs: on which it shows.
         subject: the function or kernel, as `@main`.
+        kind: of the inputs, as `normal`; empty if it shows without inputs.
     """
 
-    def __init__(self, message: str, pass_name: str, inputs: Sequence[np.ndarray], subject: str = ""):
+    def __init__(self, message: str, pass_name: str, inputs: Sequence[np.ndarray], subject: str = "", kind: str = ""):
         super().__init__(message)
-        self.pass_name, self.subject = pass_name, subject
+        self.pass_name, self.subject, self.kind = pass_name, subject, kind
         self.inputs = list(inputs)
 
 
@@ -79,6 +80,7 @@ def validate_each(
     after: Callable[[str, ModuleOp, float], None] | None = None,
     native: Callable[[ModuleOp], NativeRun] | None = None,
     simplify: bool = True,
+    kind: str = "",
 ) -> Report:
     """Apply passes to a module, in place, comparing the results of its functions and kernels before and after each.
 
@@ -93,12 +95,15 @@ def validate_each(
         after: called after every pass with its name, the module and the seconds that the pass itself took.
         native: makes machine code of the module after the last pass, which is compared as if it were one more.
         simplify: whether the input of an error is made as simple as possible, which may take seconds.
+        kind: of the inputs, if not all of them are wanted: one of `runtime.inputs.KINDS`.
 
     Raises:
         ValidationError: naming the pass.
     """
     validation = _Validation(module, ctx, [seed + k for k in range(seeds)], note)
     validation.simplify = simplify
+    if kind:
+        validation.cases = [case for case in validation.cases if case.kind == kind]
     return validation.run(passes, after, native)
 
 
@@ -229,7 +234,7 @@ class _Validation:
                 if case.is_kernel:
                     self._drop(case, f"gone after '{name}'")
                     continue
-                raise ValidationError(f"pass '{name}' dropped {case.subject}", name, case.inputs, case.subject)
+                raise ValidationError(f"pass '{name}' dropped {case.subject}", name, case.inputs, case.subject, case.kind)
             if case.expected is None:
                 continue
             if case.other is not None:
@@ -265,7 +270,7 @@ class _Validation:
             return None
         except InterpreterError as error:
             message = f"pass '{name}' left {case.subject} so that it cannot be run: {error}"
-            raise ValidationError(message, name, case.inputs, case.subject) from error
+            raise ValidationError(message, name, case.inputs, case.subject, case.kind) from error
         self.report.runs += 1
         return got
 
@@ -285,7 +290,7 @@ class _Validation:
             if (k := first_difference(got, again, exact)) is not None:
                 shown = describe_difference(k, got, again, exact)
                 message = f"pass '{name}' left {case.subject} so that {fault}: on the {case.described} {shown}"
-                raise ValidationError(message, name, case.inputs, case.subject)
+                raise ValidationError(message, name, case.inputs, case.subject, case.kind)
 
     def _compare_derived(self, case: Case, name: str, wide: ModuleOp | None) -> None:
         """Compare with the results of differences."""
@@ -314,6 +319,7 @@ class _Validation:
                 name,
                 case.inputs,
                 case.subject,
+                case.kind,
             )
         # from here on by its own results
         case.expected, case.other = (got, other) if wide is not None else (None, None)
@@ -392,6 +398,7 @@ class _Validation:
             name,
             inputs,
             case.subject,
+            case.kind,
         )
 
 

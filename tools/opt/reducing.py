@@ -32,7 +32,7 @@ class Reducing(Group):
             metavar="COMMAND",
             help="print the smallest module on which the command fails as on the input; %%s is its file",
         )
-        add("--reduce-seconds", type=float, default=60.0, metavar="S", help="how long --reduce and --reproduce may take (60)")
+        add("--reduce-seconds", type=float, default=60.0, metavar="S", help="processor time for --reduce and --reproduce (60)")
         add("--bisect", action="store_true", help="name the application of a rule that makes a pass of the pipeline wrong")
         add("--reproduce", metavar="FILE", help="validate the passes; on a fault reduce, bisect, and write one file")
 
