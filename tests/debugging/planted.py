@@ -1,7 +1,8 @@
 # ruff: noqa: E501
 """Planted faults: does `--validate-each` name each one?
 
-    python tests/debugging/planted.py [WORD ...] [--jobs 2]      all 64, or those with a word in their names
+    python tests/debugging/planted.py [WORD ...] [--jobs 2]      all, or those with a word in their names
+    python tests/debugging/planted.py --reduce                   how many ops the reducer leaves of each, too: a minute of CPU more
 
 Each fault is one change of the text of one file, seen by one child process that compiles one program with every step
 validated; the package itself stays as it is. A line a fault: what named it, or that nothing did.
@@ -193,13 +194,14 @@ FAULTS = [
 ]  # fmt: skip
 
 
-def verdict(fault: Planted) -> tuple[str, str]:
+def verdict(fault: Planted, reduce: bool = False) -> tuple[str, str]:
     """`named`, `missed` or `broken`, and what was said."""
-    command = [sys.executable, str(CHILD), fault.file, fault.old, fault.new, fault.program]
+    command = [sys.executable, str(CHILD), fault.file, fault.old, fault.new, fault.program, *(["--reduce"] if reduce else [])]
+    limit = 6000 if reduce else 600
     try:
-        found = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+        found = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT)
     except subprocess.TimeoutExpired:
-        return "broken", "took more than 600 seconds"
+        return "broken", f"took more than {limit} seconds"
     last = (found.stdout.strip().splitlines() or [""])[-1]
     word, _, rest = last.partition(" ")
     if word in ("named", "missed", "broken"):
@@ -218,7 +220,8 @@ def main() -> None:
     faults, start = chosen(words), time.monotonic()
     counts = {"named": 0, "missed": 0, "broken": 0}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for fault, (word, said) in zip(faults, pool.map(verdict, faults), strict=True):
+        verdicts = pool.map(lambda fault: verdict(fault, "--reduce" in sys.argv), faults)
+        for fault, (word, said) in zip(faults, verdicts, strict=True):
             counts[word] += 1
             print(f"{word:6} {fault.name} on {fault.program}: {said[:200]}", flush=True)
     print(f"{len(faults)} faults: {counts}, {time.monotonic() - start:.0f} s")

@@ -1,10 +1,16 @@
-"""One planted fault: `planted_child.py FILE OLD NEW PROGRAM` changes the text of a file as it is imported, and validates."""
+"""One planted fault: `planted_child.py FILE OLD NEW PROGRAM` changes the text of a file as it is imported, and validates.
+
+With `--reduce`, what is said begins with the number of ops that the reducer leaves.
+"""
 
 from __future__ import annotations
 
 import importlib.machinery
 import os
 import sys
+import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +55,7 @@ def plant(file: str, old: str, new: str) -> None:
 
 def main() -> None:
     file, old, new, name = sys.argv[1:5]
+    reduce = "--reduce" in sys.argv[5:]
     plant(file, old, new)
     sys.path.insert(0, str(Path(__file__).parent))
     from lamina.debugging.validate import ValidationError
@@ -56,18 +63,37 @@ def main() -> None:
     from planted_programs import module_of, passes_of
     from valid_programs import validate
 
+    module, said = None, ""
     try:
         module = module_of(name)
-        report = validate(module, 1, first=passes_of(name))
+        report = validate(module.clone(), 1, first=passes_of(name))
     except ValidationError as error:
-        print("named", str(error).replace("\n", " ")[:300])
+        said = str(error)
     except LaminaError as error:
-        print("named", "refused:", str(error).replace("\n", " ")[:300])
+        said = f"refused: {error}"
     except Exception as error:
-        print("named", f"internal: {type(error).__name__}: {error}".replace("\n", " ")[:300])
+        said = f"internal: {type(error).__name__}: {error}"
     else:
-        print("missed", report.runs, "runs compared")
-    sys.stdout.flush()
+        print("missed", report.runs, "runs compared", flush=True)
+        return
+    if reduce and module is not None:
+        said = f"{reduced(module, passes_of(name))}; {said}"
+    print("named", said.replace("\n", " ")[:300], flush=True)
+
+
+def reduced(module: Any, first: Sequence[Any]) -> str:
+    """How many ops the reproducer of a module's fault has; the module that remains goes to standard error."""
+    from lamina import pipeline
+    from lamina.debugging.reproduce import reproduce
+
+    passes = [*first, *(step.make() for step in pipeline.steps_to(module, "program"))]
+    start = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        found = reproduce(module, passes=passes, path=Path(folder) / "reproducer.mlir", tell=lambda _: None)
+    if found is None:
+        return "not reduced"
+    print(found.module, file=sys.stderr)
+    return f"reduced to {found.ops} ops in {time.process_time() - start:.0f} s of CPU"
 
 
 if __name__ == "__main__":
