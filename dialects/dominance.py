@@ -64,19 +64,20 @@ class _Checker:
         self.verified = Verified()
 
     def op(self, op: Operation, reachable: bool = True) -> Iterator[InvalidIR]:
-        error = _own_error(op, self.verified)
-        if error is None and reachable:
-            error = self._undefined_operand(op)
+        error = self._error(op, reachable)
         if error is not None:
             yield error
-        if not op.regions:
-            return
         outer = self.visible
         for region in op.regions:
             if op.has_trait(IsolatedFromAbove):
                 self.visible = set()
             yield from self._region(op, region)
             self.visible = outer
+
+    def _error(self, op: Operation, reachable: bool) -> InvalidIR | None:
+        """The first error of an op, without those in its regions."""
+        error = _own_error(op, self.verified)
+        return self._undefined_operand(op) if error is None and reachable else error
 
     def _undefined_operand(self, op: Operation) -> InvalidIR | None:
         for k, value in enumerate(op.operands):
@@ -125,7 +126,10 @@ class _Checker:
             for op in block.ops:
                 self._define(op.results, added)
         for op in block.ops:
-            yield from self.op(op)
+            if op.regions:
+                yield from self.op(op)
+            elif (error := self._error(op, True)) is not None:
+                yield error
             self._define(op.results, added)
 
     def _define(self, values: tuple[SSAValue, ...] | list[SSAValue], added: list[SSAValue]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import OpTrait
 
@@ -43,11 +44,23 @@ def _is_by_types(cls: type[Operation]) -> bool:
     return own is None or own is Operation.verify_ or getattr(own, "by_types", False)
 
 
+_valid: dict[tuple[object, ...], tuple[Attribute, ...]] = {}
+"""The kinds of ops that this process found valid, with the attributes whose identities the kinds have."""
+_MOST_VALID = 1 << 14
+"""Largest number of kinds that are kept: programs repeat a few hundred."""
+_MOST_BYTES = 256
+"""Bytes of the largest constant of a kind that is kept."""
+
+
+def _is_large(attribute: Attribute) -> bool:
+    return isinstance(attribute, DenseIntOrFPElementsAttr) and len(attribute.data.data) > _MOST_BYTES
+
+
 class Verified:
-    """The kinds of ops that were found valid in one walk over IR, which does not change meanwhile."""
+    """Verifies ops in one walk over IR, which does not change meanwhile, and skips kinds that were found valid before."""
 
     def __init__(self) -> None:
-        self._kinds: set[tuple[object, ...]] = set()
+        self._large: set[tuple[object, ...]] = set()  # kinds whose attributes are large
 
     def verify(self, op: Operation) -> None:
         """Verify an op, its regions aside.
@@ -59,11 +72,17 @@ class Verified:
         if op.regions or op.successors or not _is_by_types(type(op)) or (block is not None and block.last_op is op):
             op.verify(verify_nested_ops=False)
             return
-        types = (*[id(value.type) for value in op.operands], None, *[id(result.type) for result in op.results])
-        kind = (type(op), *types)
+        kind = (type(op), *[id(value.type) for value in op.operands], None, *[id(result.type) for result in op.results])
         if op.properties or op.attributes:
             named = (*op.properties.items(), None, *op.attributes.items())
             kind = (*kind, *[None if item is None else (item[0], id(item[1])) for item in named])
-        if kind not in self._kinds:
-            op.verify(verify_nested_ops=False)
-            self._kinds.add(kind)
+        if kind in _valid or kind in self._large:
+            return
+        op.verify(verify_nested_ops=False)
+        attributes = (*op.properties.values(), *op.attributes.values())
+        if any(map(_is_large, attributes)):
+            self._large.add(kind)
+            return
+        if len(_valid) >= _MOST_VALID:
+            _valid.clear()
+        _valid[kind] = (*[value.type for value in (*op.operands, *op.results)], *attributes)
