@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import lamina as lm
@@ -10,6 +11,11 @@ import numpy as np
 DTYPES = (np.float32, np.float64, np.complex64, np.complex128)
 ELEMENTS = {np.dtype(t.dtype): t for t in (lm.f32, lm.f64, lm.complex64, lm.complex128)}
 STACKS = ((1, 3, 3), (3, 5, 5), (19, 4, 4), (64, 16, 16), (2, 5, 3, 3), (2, 66, 66), (0, 3, 3))
+
+
+def alternating(values: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Each value with a real and a complex dtype: in turn those of 32 bits and those of 64."""
+    return [(value, dtype) for k, value in enumerate(values) for dtype in DTYPES[k % 2 :: 2]]
 
 
 def normal(*shape: int, dtype: Any, seed: int = 0) -> np.ndarray:
