@@ -344,10 +344,11 @@ def test_gradients_of_blocked_factors(n: int) -> None:
 
         direction = normal(n, n, seed=6)
         step = 1e-6
-        plain = lm.jit(total)
-        want = (plain(a + step * direction) - plain(a - step * direction)) / (2 * step)
-        np.testing.assert_allclose((lm.jit(lm.grad(total))(a) * direction).sum(), want, rtol=1e-6, atol=1e-6)
-        np.testing.assert_allclose(lm.jit(lambda x, t: lm.jvp(total, (x,), (t,))[1])(a, direction), want, rtol=1e-6, atol=1e-6)
+        run = lm.jit(lambda x, t, f=total: (f(x), lm.grad(f)(x), lm.jvp(f, (x,), (t,))[1]))
+        want = (run(a + step * direction, direction)[0] - run(a - step * direction, direction)[0]) / (2 * step)
+        _, gradient, tangent = run(a, direction)
+        np.testing.assert_allclose((gradient * direction).sum(), want, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(tangent, want, rtol=1e-6, atol=1e-6)
 
 
 def test_second_derivative_of_a_logarithm_of_a_determinant() -> None:

@@ -24,15 +24,20 @@ METHODS = ("nearest", "linear", "cubic", "lanczos3", "lanczos5")
 @pytest.mark.thorough
 def test_resize_equals_jax() -> None:
     x = RNG.standard_normal((7, 5))
-    calls = [(shape, method, antialias) for shape in SHAPES for method in METHODS for antialias in (True, False)]
+    calls = [
+        (shape, method, antialias)
+        for k, shape in enumerate(SHAPES)
+        for method in METHODS
+        for antialias in ((True, False) if min(shape) < 5 else (k % 2 == 0,))  # it is of images that become smaller
+    ]
     program = f"""
 jax.config.update("jax_enable_x64", True)
-results = [jax.image.resize(x, shape, method, antialias) for shape, method, antialias in {calls}]
+results = jax.jit(lambda x: [jax.image.resize(x, shape, method, antialias) for shape, method, antialias in {calls}])(x)
 """
     wanted = by_jax(program, {"x": x})
+    compiled = iter(lm.jit(lambda x: [lm.nn.resize(x, *call) for call in calls if call[2]])(x))
     for call, want in zip(calls, wanted, strict=True):
-        run = lm.jit if call[2] else lambda f: f
-        got = run(lambda x, call=call: lm.nn.resize(x, *call))(x)
+        got = next(compiled) if call[2] else lm.nn.resize(x, *call)
         # jax computes the places of points in float32
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=str(call))
 

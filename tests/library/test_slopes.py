@@ -206,10 +206,11 @@ def test_the_inverse_of_box_cox_by_its_power() -> None:
 def test_gammas_of_large_numbers() -> None:
     a = np.array([20.0, 1e5, 1e10, 1e15])
     error = 64 * np.finfo(float).eps
-    np.testing.assert_allclose(special.beta(a, 1.0), 1 / a, rtol=error)
-    np.testing.assert_allclose(special.beta(2.0, a), 1 / a / (a + 1), rtol=4 * error)
-    np.testing.assert_allclose(special.poch(a, 1.0), a, rtol=error)
-    np.testing.assert_allclose(special.poch(a, -1.0), 1 / (a - 1), rtol=error)
+    one, two = np.ones(4), np.full(4, 2.0)
+    np.testing.assert_allclose(special.beta(a, one), 1 / a, rtol=error)
+    np.testing.assert_allclose(special.beta(two, a), 1 / a / (a + 1), rtol=4 * error)
+    np.testing.assert_allclose(special.poch(a, one), a, rtol=error)
+    np.testing.assert_allclose(special.poch(a, -one), 1 / (a - 1), rtol=error)
     np.testing.assert_allclose(special.comb(a, 3.0), a * (a - 1) * (a - 2) / 6, rtol=4 * error)
 
 
