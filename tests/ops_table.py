@@ -562,16 +562,21 @@ def _planes_of_reflectors(x: np.ndarray, y: np.ndarray) -> Sequence[np.ndarray]:
     return [np.ascontiguousarray(v.real), np.ascontiguousarray(v.imag)]
 
 
+def _in_turn(k: int, size: str, *modes: str) -> Sequence[str]:
+    """Modes of matrices: all of those of two sizes and of those that are tall or wide, of others one."""
+    return modes if size in ("5x5x", "17x17x", "5x3x", "3x5x") else modes[k % 2 :][:1]
+
+
 def _matrices() -> Iterator[Row]:
     """Stacks of none and of some matrices, of no, one and more elements, as many as a vector and one more, tall and wide."""
     square = ("5x5x", "0x0x", "1x1x", "2x2x", "17x17x", "3x4x4x", "0x3x3x", "2x0x0x", "2x3x6x6x", "1x2x1x1x2x1x3x3x")
     both = (*square, "5x3x", "3x5x", "2x17x4x", "2x1x6x", "0x4x", "4x0x")
     near: dict[str, Any] = {"ulp": SUM, "scale": lambda *x: 2 * _largest(*x), "edges": "none", "zeros": False}
     vectors = near | {"ulp": 8 * SUM}  # they move by the error of the matrix over the gap between two values
-    for size, element in _at_times(square, FLOATS, 1):
+    for k, (size, element) in enumerate(_at_times(square, FLOATS, 1)):
         yield Row("cholesky", (size + element,), prepare=_positive, **near)
         yield Row("eigh", (size + element,), prepare=_separated, **vectors)
-        for mode in ("values", "vectors"):
+        for mode in _in_turn(k, size, "values", "vectors"):
             yield Row("square_svd", (size + element,), {"mode": mode}, prepare=_graded, **vectors)
         yield Row("det", (size + element,), prepare=_separated, **near | {"ulp": 4 * SUM})
     for element in FLOATS:
@@ -589,10 +594,10 @@ def _matrices() -> Iterator[Row]:
         yield Row("solve", ("3x3x" + element, "3x2x" + element), {"form": "transposed"}, prepare=_separated, **near)
         props = {"side": "upper", "form": "transposed", "diagonal": "given"}
         yield Row("triangular_solve", ("3x3x" + element, "3x2x" + element), props, prepare=_separated, **near)
-    for size, element in _at_times(square, FLOATS, 1):
-        for mode in ("values", "vectors"):
+    for k, (size, element) in enumerate(_at_times(square, FLOATS, 1)):
+        for mode in _in_turn(k, size, "values", "vectors"):
             yield Row("eig", (size + element,), {"mode": mode}, prepare=_hessenberg, **vectors)
-        for form in ("triangular", "hessenberg"):
+        for form in _in_turn(k, size, "triangular", "hessenberg"):
             yield Row("schur", (size + element,), {"form": form}, prepare=_hessenberg, **vectors)
     for form, element in itertools.product(("triangular", "hessenberg"), COMPLEX):
         yield Row(
@@ -613,14 +618,14 @@ def _matrices() -> Iterator[Row]:
         yield Row(op, ("3x3xf32",) * 2, prepare=lambda x, y: [*_separated(x), y / 16], **vectors)  # planes of complex matrices
     yield Row("square_svd", ("3x3xf32",) * 2, {"mode": "vectors"}, prepare=lambda x, y: [*_graded(x), y / 64], **vectors)
     yield Row("householder_product", ("3x2xf32",) * 2, {"columns": 2}, prepare=_planes_of_reflectors, **near)
-    for size, element in _at_times(both, FLOATS, 1):
+    for k, (size, element) in enumerate(_at_times(both, FLOATS, 1)):
         yield Row("lu", (size + element,), prepare=_graded, **near)
         yield Row("householder", (size + element,), prepare=_graded, **near)
         rows, count = (int(n) for n in size.split("x")[-3:-1])
         if rows >= count:
             for columns in {rows, count}:
                 yield Row("householder_product", (size + element,), {"columns": columns}, prepare=_reflectors, **near)
-        for mode in ("reduced", "complete"):
+        for mode in _in_turn(k, size, "reduced", "complete"):
             yield Row("qr", (size + element,), {"mode": mode}, prepare=_graded, **near)
             # with a vector more than there are values it may be of either sign
             if mode == "reduced" or size in square:

@@ -13,9 +13,13 @@ from lamina.runtime.interpreter import interpret
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from ops_table import ROWS, Row, check, in_groups, inputs, make_module, op_of
 
+BLOCKED = "householder_product"
+"""The op whose loops run over whole blocks of 64 columns, whatever its sizes are: a row takes seconds, so one is enough."""
+OTHERS = [row for row in ROWS[::3] if row.op != BLOCKED]
+
 
 @pytest.mark.thorough(every=8)
-@in_groups(ROWS[::3])
+@in_groups([*OTHERS, next(row for row in ROWS if row.op == BLOCKED and row.operands == ("5x3xf64",))])
 def test_loops_mean_what_the_op_means(rows: list[Row]) -> None:
     for row in rows:
         if sum(np.prod(r.type.get_shape()) for r in op_of(row).results) <= 64:
