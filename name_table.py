@@ -68,7 +68,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.functions.jacobians": "ShapeDtypeStruct, block_until_ready, checkpoint, device_get, device_put, eval_shape, hessian, jacfwd, jacobian, jacrev, remat, typeof",
         "frontend.functions.unjitted": "disable_jit",
         "frontend.functions.vjp": "fwd_and_bwd, linear_transpose, linearize, vjp",
-        "frontend.kernel.annotations": "bool_, complex128, complex64, dtype, empty, f32, f64, grid, i16, i32, i64, i8, parallel, ui16, ui32, ui64, ui8, zeros",
+        "frontend.kernel.annotations": "bf16, bool_, complex128, complex64, dtype, empty, f16, f32, f64, grid, i16, i32, i64, i8, parallel, ui16, ui32, ui64, ui8, zeros",
         "frontend.kernel.call_kernel": "call_kernel",
         "frontend.kernel.decorator": "kernel",
         "frontend.kernel.tune": "tune",
@@ -343,8 +343,6 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.kernels": {
         "frontend.extend": "register_kernel",
-        "frontend.kernel.annotations": "dtype, empty, i32, parallel",
-        "frontend.kernel.decorator": "kernel",
     },
 }
 """For each namespace the names that are imported from each home."""

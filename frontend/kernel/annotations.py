@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
-from ...dialects.types import element_type
+from ...dialects import types
+from ...dialects.types import numpy_dtype
 
 _DIM = re.compile(r"\s*(?P<symbol>[A-Za-z_]\w*)?\s*(?:(?P<sign>[+-])\s*)?(?P<constant>\d+)?\s*")
 
@@ -134,13 +136,13 @@ class ArrayType:
 class ScalarType:
     """A scalar parameter: an element type, array types by subscription, a conversion when called."""
 
-    def __init__(self, name: str, dtype: str):
-        self.name, self.dtype = name, np.dtype(dtype)
+    def __init__(self, name: str, type: Attribute):
+        self.name, self.type = name, type
 
     @property
-    def type(self) -> Attribute:
-        """The type in the IR."""
-        return element_type(self.dtype)
+    def dtype(self) -> np.dtype:
+        """NumPy's type; that of bf16 is in ml_dtypes, which is imported when it is first asked for."""
+        return numpy_dtype(self.type)
 
     def __getitem__(self, sizes: object) -> ArrayType:
         spelled = sizes if isinstance(sizes, tuple) else (sizes,)
@@ -160,7 +162,7 @@ class TypeVariable(ScalarType):
         self.name, self.choices = name, tuple(choices)
 
     @property
-    def type(self) -> Attribute:
+    def type(self) -> Attribute:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise TypeError(f"{self.name} is a type variable: specialize(...) the kernel")
 
     def __call__(self, value: Any) -> Any:
@@ -179,25 +181,27 @@ def dtype(name: str, *choices: ScalarType) -> TypeVariable:
     return TypeVariable(name, choices)
 
 
-f32 = ScalarType("f32", "float32")
-f64 = ScalarType("f64", "float64")
-i8 = ScalarType("i8", "int8")
-i16 = ScalarType("i16", "int16")
-i32 = ScalarType("i32", "int32")
-i64 = ScalarType("i64", "int64")
-ui8 = ScalarType("ui8", "uint8")
-ui16 = ScalarType("ui16", "uint16")
-ui32 = ScalarType("ui32", "uint32")
-ui64 = ScalarType("ui64", "uint64")
-bool_ = ScalarType("bool_", "bool")
+f16 = ScalarType("f16", types.f16)
+bf16 = ScalarType("bf16", types.bf16)
+f32 = ScalarType("f32", types.f32)
+f64 = ScalarType("f64", types.f64)
+i8 = ScalarType("i8", IntegerType(8))
+i16 = ScalarType("i16", IntegerType(16))
+i32 = ScalarType("i32", IntegerType(32))
+i64 = ScalarType("i64", IntegerType(64))
+ui8 = ScalarType("ui8", IntegerType(8, Signedness.UNSIGNED))
+ui16 = ScalarType("ui16", IntegerType(16, Signedness.UNSIGNED))
+ui32 = ScalarType("ui32", IntegerType(32, Signedness.UNSIGNED))
+ui64 = ScalarType("ui64", IntegerType(64, Signedness.UNSIGNED))
+bool_ = ScalarType("bool_", types.i1)
 
-ELEMENTS = (f32, f64, i8, i16, i32, i64, ui8, ui16, ui32, ui64, bool_)
+ELEMENTS = (f32, f64, i8, i16, i32, i64, ui8, ui16, ui32, ui64, bool_, f16, bf16)
 NAMES = {element.type: element.name for element in ELEMENTS}
 """Element types as Python spells them."""
 
 
-complex64 = ScalarType("complex64", "complex64")
-complex128 = ScalarType("complex128", "complex128")
+complex64 = ScalarType("complex64", types.complex_of(types.f32))
+complex128 = ScalarType("complex128", types.complex_of(types.f64))
 COMPLEX = (complex64, complex128)
 
 

@@ -13,10 +13,10 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ...dialects.loop.subscripts import canonical, from_linear, linear_form
 from ...dialects.operations import create
-from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import element_type, f64, i1, i64, index, integer_range, is_bool, is_float, numpy_dtype
 from ...dialects.vocabulary import number_of
 from ...lowering.analysis.inbounds import materialize
+from .rounding import RoundingBuilder, is_rounded
 from .values import (
     Choice,
     Extreme,
@@ -44,6 +44,13 @@ _AFFINE = {
 }
 _BITS = {"&": "and", "|": "or", "^": "xor", "<<": "shl", ">>": "shr"}
 _RING = {"+": "add", "-": "sub", "*": "mul"}
+OPERATORS_OF_NUMPY = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "bitwise_and": "&", "bitwise_or": "|",
+    "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>", "equal": "eq", "not_equal": "ne", "less": "lt",
+    "less_equal": "le", "greater": "gt", "greater_equal": "ge", "logical_and": "and", "logical_or": "or", "logical_xor": "xor",
+    "positive": "+", "conjugate": "+", "negative": "-", "logical_not": "not", "invert": "~", "reciprocal": "1/",
+}  # fmt: skip
+"""Functions of NumPy that are operators."""
 _MOST_SQUARINGS = 16
 _LIMIT = 1 << 63
 
@@ -52,7 +59,7 @@ class Arithmetic:
     """Writes arithmetic into a block, at a location."""
 
     def __init__(self, block: Block, location: LocationAttr | None):
-        self.builder = ScalarBuilder(block, location)
+        self.builder = RoundingBuilder(block, location)
 
     # -- values as SSA values
 
@@ -72,7 +79,7 @@ class Arithmetic:
 
     def _constant(self, value: int | float | bool, type: Attribute) -> SSAValue:
         if is_float(type):
-            return self.builder.const(float(value) if type == f64 else rounded(value), type)
+            return self.builder.const(float(value) if type == f64 or is_rounded(type) else rounded(value), type)
         if isinstance(value, float):
             raise Mismatch(f"{value} is no {spell(type)}: write int(...)")
         if is_bool(type):
@@ -141,6 +148,8 @@ class Arithmetic:
 
     def _operator(self, op: str, x: SSAValue, y: SSAValue) -> SSAValue:
         b = self.builder
+        if is_rounded(x.type):
+            return b.wide(lambda u, v: self._operator(op, u, v), x, y)
         if op in _BITS or op in _RING:
             return b.binary(_BITS.get(op) or _RING[op], x, y)
         if op == "/":
@@ -226,14 +235,19 @@ class Arithmetic:
             kind = i64 if is_bool(default(kind)) else kind
             if y.value == 0:
                 return held(self.builder.const(1, default(kind)), kind)
-            base = result = self.scalar(x, default(kind))
-            for bit in bin(y.value)[3:]:
-                result = self.builder.mul(result, result)
-                result = self.builder.mul(result, base) if bit == "1" else result
-            return held(result, kind)
+            exponent = y.value
+            return held(self.builder.wide(lambda base: self._squarings(base, exponent), self.scalar(x, default(kind))), kind)
         if not is_float(default(kind)):
             raise Mismatch(f"integers take a number from 0 to {_MOST_SQUARINGS} as exponent: convert with lm.f64(...)")
         return held(self.builder.binary("pow", self.scalar(x, default(kind)), self.scalar(y, default(kind))), kind)
+
+    def _squarings(self, base: SSAValue, exponent: int) -> SSAValue:
+        """A power by repeated products, for an exponent of 1 or more."""
+        result = base
+        for bit in bin(exponent)[3:]:
+            result = self.builder.mul(result, result)
+            result = self.builder.mul(result, base) if bit == "1" else result
+        return result
 
     def compare(self, predicate: str, x: Value, y: Value) -> Value:
         """A comparison by `eq ne lt le gt ge`."""

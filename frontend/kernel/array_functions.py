@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...dialects.scalar import identity_value
-from ...dialects.types import element_type, f64, i64, is_bool, is_float, is_unsigned
+from ...dialects.types import computed_in, element_type, f64, i64, is_bool, is_float, is_unsigned
 from . import prelude_arrays
 from .source import MISSING
-from .values import Array, Number, Scalar, held
+from .values import Array, Number, Scalar
 
 REDUCTIONS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "mean": "add"}
 """Methods of arrays, and functions of NumPy, by their monoids."""
@@ -33,8 +33,9 @@ _PRODUCTS = (np.dot, np.inner, np.vdot)
 def reduction_of(reader: Any, node: ast.Call, function: Any) -> Any:
     """`np.sum(x)`, `x[i].max()` or `np.dot(x, y)`; None for other calls.
 
-    Types are NumPy's: sums of integers have 64 bits, means are floats. Elements are added in their order. An extreme of no
-    elements is the infinity, or the end of the integer type, that leaves others as they are.
+    Types are NumPy's: sums of integers have 64 bits, means are floats; those of f16 and bf16 are computed in f32. Elements are
+    added in their order. An extreme of no elements is the infinity, or the end of the integer type, that leaves others as they
+    are.
     """
     if node.keywords:
         return None
@@ -54,14 +55,15 @@ def reduction_of(reader: Any, node: ast.Call, function: Any) -> Any:
     b, monoid, element = reader.math(node), REDUCTIONS[name], given.element
     type = element if monoid in ("max", "min") else _of_sums(element)
     type = f64 if name == "mean" and not is_float(type) else type
-    start = Scalar(b.builder.const(identity_value(monoid, type), type))
+    start = Scalar(b.builder.const(identity_value(monoid, type), computed_in(type)))
     found = reader.inlined(node, prelude_arrays.REDUCTIONS[monoid][len(given.sizes) - 1], [given, start])
     if name != "mean":
-        return found
+        return Scalar(b.scalar(found, type))
     count: Any = Number(1)
     for size in given.sizes:
         count = b.binary("*", count, size)
-    return held(b.builder.div(b.scalar(found), b.scalar(count, type)), type)
+    mean = b.builder.div(b.scalar(found), b.scalar(count, computed_in(type)))
+    return Scalar(b.builder.convert(mean, type))
 
 
 def _is_known(function: Any) -> bool:
@@ -89,5 +91,6 @@ def _product(reader: Any, node: ast.Call) -> Any:
         )
     if x.element != y.element:
         reader.refuse(node, f"'{what}' takes arrays of one type, got {x.element} and {y.element}: convert in a loop")
-    start = Scalar(b.builder.const(0, x.element))
-    return reader.inlined(node, prelude_arrays.products, [x, y, start])
+    start = Scalar(b.builder.const(0, computed_in(x.element)))
+    found = reader.inlined(node, prelude_arrays.products, [x, y, start])
+    return Scalar(b.scalar(found, x.element))

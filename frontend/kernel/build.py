@@ -58,7 +58,8 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reass
         raise source.error(tree, f"kernel '{tree.name}' may end without a return: return a value on every way")
     statements = Statements(source, assigned(body)[0], inline, {*parameters.types, *parameters.symbols})
     statements.live, statements.entry = live_after_loops(body, needed), block
-    statements.env.update(parameters.values(list(block.args)))
+    with statements.within(block):
+        statements.env.update(parameters.values(list(block.args), statements.math(tree)))
     statements.env.update(dict.fromkeys(needed, UNSET))
     try:
         with statements.within(block):

@@ -14,11 +14,12 @@ import numpy as np
 from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
 from ...errors import KernelError
-from . import complexes, prelude
+from . import complex_functions, complexes, prelude, prelude_complex
 from .annotations import COMPLEX, ELEMENTS, ScalarType, empty, zeros
-from .arithmetic import Arithmetic
+from .arithmetic import OPERATORS_OF_NUMPY, Arithmetic
 from .array_functions import REDUCTIONS, reduction_of
 from .expressions import Expressions
+from .rounding import is_rounded
 from .source import MISSING
 from .values import (
     Array,
@@ -38,6 +39,7 @@ from .values import (
     kind_of,
     known,
     meet,
+    spell,
 )
 
 KERNEL_FUNCTIONS = {name: row for name, row in FUNCTIONS.items() if not row.is_internal}
@@ -51,17 +53,9 @@ _MATHS_OWN = {math.pow: "float_power", math.remainder: "nearest_remainder"}
 """Functions of math whose names mean something else in NumPy."""
 _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = ("positive", "conjugate", "negative", "logical_not", "invert", "reciprocal")
-_OPERATORS = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "bitwise_and": "&", "bitwise_or": "|",
-    "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>", "equal": "eq", "not_equal": "ne", "less": "lt",
-    "less_equal": "le", "greater": "gt", "greater_equal": "ge", "logical_and": "and", "logical_or": "or", "logical_xor": "xor",
-    "positive": "+", "conjugate": "+", "negative": "-", "logical_not": "not", "invert": "~", "reciprocal": "1/",
-}  # fmt: skip
-"""Functions of NumPy that are operators."""
 _TEXTS = f"{__name__.rpartition('.frontend.')[0]}.kernels."
 """Modules of the package with functions in the language of kernels."""
-_OF_COMPLEX = (abs, np.abs, np.real, np.imag, np.conjugate, np.where, np.iscomplexobj)
-_MODULES = ("math", "numpy", "lamina", "builtins")
+_MODULES = ("math", "cmath", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
 
@@ -94,7 +88,11 @@ def is_helper(function: Any) -> bool:
     if not isinstance(function, FunctionType) or function in prelude.INTRINSICS:
         return False
     module = function.__module__
-    return module.partition(".")[0] not in _MODULES or module == prelude.__name__ or module.startswith(_TEXTS)
+    return (
+        module.partition(".")[0] not in _MODULES
+        or module in (prelude.__name__, prelude_complex.__name__)
+        or module.startswith(_TEXTS)
+    )
 
 
 class Calls(Expressions):
@@ -124,11 +122,7 @@ class Calls(Expressions):
             return found
         function: Any = self.resolve(node.func)
         is_known = callable(function) and isinstance(function, Hashable)
-        if (
-            is_known
-            and (function is complex or function in _OF_COMPLEX)
-            and (found := self.of_complex(node, function)) is not None
-        ):
+        if is_known and not node.keywords and (found := complex_functions.called(self, node, function)) is not None:
             return found
         if (found := reduction_of(self, node, function)) is not None:
             return found
@@ -148,24 +142,8 @@ class Calls(Expressions):
             return Items((b.binary("//", x, y), b.binary("%", x, y)))
         return None
 
-    def of_complex(self, node: ast.Call, function: Any) -> Any:
-        """A function of complex numbers, None if the operands are real."""
-        args, b = [self.number_of(arg) for arg in node.args], self.math(node)
-        if function is complex and 1 <= len(args) <= 2 and not any(isinstance(arg, Complex) for arg in args):
-            return Complex((*args, Number(0.0))[:2])
-        if function is np.where and len(args) == 3 and any(isinstance(arg, Complex) for arg in args[1:]):
-            parts = zip(*(Complex.of(arg).items for arg in args[1:]), strict=True)
-            return Complex(tuple(b.chosen(args[0], *pair) for pair in parts))
-        if function is np.iscomplexobj and len(args) == 1:
-            return Number(isinstance(args[0], Complex))
-        if len(args) != 1 or not isinstance(args[0], Complex):
-            return None
-        (x,) = args
-        if function in (abs, np.abs):
-            kind = meet(*x.items)
-            found = self.inlined(node, prelude.hypot, [Scalar(b.scalar(part, f64)) for part in x.items])
-            return self.narrowed(node, found, kind)
-        return complexes.conjugate(b, x) if function is np.conjugate else x.items[function is np.imag]
+    def complex_power(self, node: ast.AST, x: Any, y: Any) -> Any:
+        return complex_functions.power(self, node, x, y)
 
     def at_decimals(self, node: ast.Call) -> Any:
         """`np.round(x, n)` of a known `n`, by NumPy's formula."""
@@ -200,11 +178,13 @@ class Calls(Expressions):
                 self.refuse(node, f"{rule}: numbers and arrays of numbers as Python's function takes them, or write a loop")
         kind = meet(*scalars)
         kind = kind if is_float(default(kind)) else "float" if isinstance(kind, str) else f64
+        if row.narrow is not None and is_rounded(default(kind)):
+            self.refuse(node, f"'{ast.unparse(node.func)}' depends on the type, and takes no {spell(kind)}: write lm.f32(...)")
         b, is_narrow = self.math(node), row.narrow is not None and default(kind) == f32
         called, type = (row.narrow, f32) if is_narrow and row.narrow is not None else (row.function, f64)
         return self.narrowed(node, self.inlined(node, called, [Scalar(b.scalar(arg, type)) for arg in scalars]), kind)
 
-    def narrowed(self, node: ast.Call, found: Any, kind: Kind) -> Any:
+    def narrowed(self, node: ast.AST, found: Any, kind: Kind) -> Any:
         """Floats of a result in the type of the operands."""
         if isinstance(found, Items):
             return Items(tuple(self.narrowed(node, item, kind) for item in found.items))
@@ -254,9 +234,9 @@ class Calls(Expressions):
     def operator_of(self, node: ast.Call, function: Any) -> Value | None:
         """The value of a function of NumPy that is an operator."""
         name = getattr(function, "__name__", "") if isinstance(function, np.ufunc) else ""
-        if name not in _OPERATORS or len(node.args) != (1 if name in _UNARY else 2):
+        if name not in OPERATORS_OF_NUMPY or len(node.args) != (1 if name in _UNARY else 2):
             return None
-        args, sign = [self.value(arg) for arg in node.args], _OPERATORS[name]
+        args, sign = [self.value(arg) for arg in node.args], OPERATORS_OF_NUMPY[name]
         b = self.math(node)
         if name in _UNARY:
             (x,) = args

@@ -55,12 +55,16 @@ def _quotient(b: Arithmetic, x: tuple[Value, Value], y: tuple[Value, Value]) -> 
 
 def _power(b: Arithmetic, x: Complex, n: Any) -> Complex:
     """By repeated products."""
-    if not isinstance(n, Number) or not isinstance(n.value, int) or not 0 <= n.value <= _MOST_PRODUCTS:
-        raise Mismatch(f"complex numbers take a number from 0 to {_MOST_PRODUCTS} as exponent")
+    assert takes(n)
     result = Complex((Number(1.0), Number(0.0)))
     for k in range(n.value):
         result = x if k == 0 else binary(b, "*", result, x)
     return result
+
+
+def takes(n: Any) -> bool:
+    """Whether a power is computed by repeated products."""
+    return isinstance(n, Number) and isinstance(n.value, int) and 0 <= n.value <= _MOST_PRODUCTS
 
 
 def negate(b: Arithmetic, x: Complex) -> Complex:

@@ -51,6 +51,8 @@ class Expressions(Views):
 
     def evaluated(self, node: ast.expr) -> Value | Array | Items:
         """What an expression means."""
+        if (kept := self.kept.pop(node, None)) is not None and kept[0] is self.block:
+            return kept[1]
         method: Callable[[Any], Value | Array | Items] | None = getattr(self, f"on_{type(node).__name__}", None)
         if method is None:
             self.refuse(node, f"kernels have no {words(node)}{_REMEDY.get(type(node), '')}")
@@ -186,7 +188,7 @@ class Expressions(Views):
         op = self.operator(node)
         x, y = self.number_of(node.left), self.number_of(node.right)
         if isinstance(x, Complex) or isinstance(y, Complex):
-            return complexes.binary(self.math(node), op, x, y)
+            return self.complex_power(node, x, y) if op == "**" else complexes.binary(self.math(node), op, x, y)
         if op == "**" and self.is_open_power(x, y):
             return self.integer_power(node, x, y)
         return self.math(node).binary(op, x, y)
@@ -194,6 +196,10 @@ class Expressions(Views):
     def is_open_power(self, x: Value, y: Value) -> bool:
         """Whether an integer is raised to an integer that is not known."""
         return not isinstance(y, Number) and not is_float(default(meet(x, y)))
+
+    def complex_power(self, node: ast.AST, x: Any, y: Any) -> Any:
+        """`x ** y` where one is complex."""
+        raise NotImplementedError
 
     def integer_power(self, node: ast.expr, x: Value, y: Value) -> Value:
         """By repeated products."""

@@ -14,6 +14,7 @@ from ...dialects.types import index as index_type
 from . import annotations
 from .calls import canonical
 from .memory import Memory
+from .rounding import is_rounded
 from .scope import AFTER_LOOP, IN_LOOP, discard, hint, hint_of
 from .source import assigned
 from .values import (
@@ -300,6 +301,8 @@ class Loops(Memory):
             return found if monoid is None else [meet_kinds(*pair) for pair in zip(kinds, found, strict=True)]
 
         carried, kinds = self.without_unset(carried, self.kinds(node, carried, attempt))
+        if any(is_rounded(default(kind)) for kind in kinds):
+            monoid = None  # each step is rounded
         bounds = [as_map(header.lower), as_map(header.upper)]
         loop = ForOp.build_loop(
             *bounds,

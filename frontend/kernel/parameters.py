@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
-from ...dialects.types import DYNAMIC, index, memref
+from ...dialects.types import DYNAMIC, computed_in, index, memref
 from ...errors import KernelError
 from .annotations import COMPLEX, ArrayType, LinearSize, ScalarType, Size, bool_, f64, i64
 from .source import MISSING, Source, assigned
@@ -106,22 +106,26 @@ class Parameters:
                     )
             yield ready[0], symbols[ready[0]], total(size, None), f"{where} must be {size}"
 
-    def values(self, arguments: list[SSAValue]) -> dict[str, Value | Array]:
-        """The meaning of the names of parameters and symbols, given the arguments of the kernel."""
+    def values(self, arguments: list[SSAValue], b: Arithmetic) -> dict[str, Value | Array]:
+        """The meaning of the names of parameters and symbols, given the arguments of the kernel.
+
+        Args:
+            b: writes the conversions of numbers that calls pass in a wider type.
+        """
         from .values import Array, Index, Scalar
 
         found: dict[str, Value | Array] = {}
         symbols = {s: Index.of(a) for s, a in zip(self.symbols, arguments[len(self.types) :], strict=True)}
         for (name, type), argument in zip(self.types.items(), arguments, strict=False):
             if isinstance(type, ScalarType):
-                found[name] = Scalar(argument)
+                found[name] = Scalar(b.builder.convert(argument, type.type))
             else:
                 found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes), is_complex=_is_complex(type))
         return {**found, **symbols}
 
     def _type(self, name: str, type: ArrayType | ScalarType) -> Attribute:
         if isinstance(type, ScalarType):
-            return type.type
+            return computed_in(type.type)  # no call passes a number of 16 bits
         shape = [DYNAMIC if size.symbol is not None else size.constant for size in type.sizes]
         if _is_complex(type):
             return memref(type.element.type.element_type, [*shape, 2])  # pyright: ignore[reportAttributeAccessIssue]

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
-from ...dialects.types import is_bool
+from ...dialects.types import computed_in, is_bool
 from .values import Array, Index, Number, as_map
 
 _RULE = "a product of matrices is added to an array or a view: c += a @ b, c -= a @ b"
@@ -92,17 +92,19 @@ def _loops(k: Any, node: ast.AST, target: Array, left: tuple[Array, int], right:
     i, j = Index.of(rows.index), Index.of(columns.index)
     with k.within(rows.body.block):
         with k.within(columns.body.block):
-            zero = k.math(node).scalar(Number(0), target.element)
+            wide = computed_in(target.element)
+            zero = k.math(node).scalar(Number(0), wide)
             depth = as_map(left[0].sizes[1:])
             inner = ForOp.build_loop(0, depth, kind="reduce", monoid="add", inits=[zero], name=k.fresh("term"))
             p = Index.of(inner.index)
             with k.within(inner.body.block):
-                value = k.math(node).builder.mul(load(*left, i, p), load(*right, p, j))
-                k.end(node, [value])
+                f = k.math(node).builder
+                k.end(node, [f.mul(f.convert(load(*left, i, p), wide), f.convert(load(*right, p, j), wide))])
             k.insert(inner, node)
             part = left[1] ^ right[1]
             old, b = load(target, part, i, j), k.math(node).builder
-            new = b.sub(old, inner.results[0]) if is_minus else b.add(old, inner.results[0])
+            found = b.convert(inner.results[0], target.element)
+            new = b.sub(old, found) if is_minus else b.add(old, found)
             map, dims = k.element(node, target, (i, j), part)
             k.insert(StoreOp.build_store(new, target.buffer, map, dims), node)
             k.end(node)

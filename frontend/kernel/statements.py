@@ -21,6 +21,7 @@ from .annotations import ArrayType, ScalarType, spelled
 from .iteration import Iteration
 from .parameters import Parameters
 from .products import add_product
+from .rounding import is_rounded
 from .scope import IN_BRANCH, hint
 from .source import Source, is_product
 from .values import (
@@ -67,7 +68,7 @@ class Statements(Iteration):
         self.known, self.tables, self.read = {}, {}, {}
         self.checks: list[str] = []
         self.closures: dict[str, ast.FunctionDef | ast.Lambda] = {}
-        self.made = {}
+        self.made, self.kept = {}, {}
         self.pinned = {}
 
     def relate(self, node: ast.AST, parameters: Parameters) -> None:
@@ -312,14 +313,18 @@ class Statements(Iteration):
         """`before op value`; adding a product of floats is one fma."""
         op, product = self.operator(node), node.value
         if isinstance(before, Complex):
-            return complexes.binary(self.math(node), op, before, self.number_of(product))
+            other = self.number_of(product)
+            return (
+                self.complex_power(node, before, other) if op == "**" else complexes.binary(self.math(node), op, before, other)
+            )
         if op != "+" or not isinstance(product, ast.BinOp) or not isinstance(product.op, ast.Mult):
             return self.math(node).binary(op, before, self.value(product))
         x, y = self.value(product.left), self.value(product.right)
         b = self.math(product)
         kind = meet(before, x, y)
         known = isinstance(x, Number) and isinstance(y, Number)
-        if is_float(default(kind)) and default(meet(x, y)) == default(kind) and not known:
+        is_fused = is_float(default(kind)) and not is_rounded(default(kind)) and not known
+        if is_fused and default(meet(x, y)) == default(kind):
             return b.fma(x, y, before, kind)
         return self.math(node).binary("+", before, b.binary("*", x, y))
 

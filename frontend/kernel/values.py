@@ -253,7 +253,11 @@ def meet_kinds(*kinds: Kind) -> Kind:
     typed = [default(k) for k in kinds if isinstance(k, Attribute) or k == "bool"]
     if not typed:
         return "float" if "float" in kinds else "whole" if "whole" in kinds else "int"
-    best = element_type(np.result_type(*map(numpy_dtype, typed)))
+    try:
+        best = element_type(np.result_type(*map(numpy_dtype, typed)))
+    except TypeError:  # NumPy has no type for both, as for f16 and bf16
+        given = " and ".join(dict.fromkeys(map(spell, typed)))
+        raise Mismatch(f"{given} have no common type: convert one, lm.f32(...)") from None
     if not is_float(best) and "float" in kinds:
         return f64
     if is_bool(best) and "int" in kinds:

@@ -12,9 +12,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineMap
 
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
-from ...dialects.scalar import ScalarBuilder
 from ...dialects.types import element_type, memref
 from .annotations import ELEMENTS
+from .rounding import RoundingBuilder
 from .scope import Scope
 from .source import MISSING
 from .values import Array, Axis, Complex, Index, Items, Mismatch, Number, Scalar, Value, as_map
@@ -35,10 +35,12 @@ class Views(Scope):
     Attributes:
         entry: where the kernel begins.
         tables: the constant arrays that are in memory, by the identity of the objects outside.
+        kept: what expressions mean that were read already, with the block that computes it, for who reads them next.
     """
 
     entry: Block
     tables: dict[int, tuple[Any, Array]]
+    kept: dict[ast.expr, tuple[Block, Any]]
 
     def evaluated(self, node: ast.expr) -> Thing:
         """What an expression means that is computed."""
@@ -54,6 +56,8 @@ class Views(Scope):
 
     def thing(self, node: ast.expr) -> Thing:
         """An array, a tuple or a value."""
+        if (kept := self.kept.pop(node, None)) is not None and kept[0] is self.block:
+            return kept[1]
         if isinstance(node, ast.Tuple | ast.List):
             return Items(tuple(item for part in node.elts for item in self.items(part)))
         if isinstance(node, ast.Call) and (found := self.called(node)) is not None:
@@ -158,7 +162,7 @@ class Views(Scope):
     def filled(self, node: ast.AST, name: str, data: np.ndarray, element: Any) -> Array:
         """A local array with these contents, made where the kernel begins."""
         scratch = Block()
-        b = ScalarBuilder(scratch, self.source.location(node))
+        b = RoundingBuilder(scratch, self.source.location(node))
         alloc = AllocOp.build_alloc(space_of(data.nbytes), memref(element, data.shape), name=name if name.isascii() else None)
         scratch.add_op(alloc)
         for at in np.ndindex(*data.shape):

@@ -330,7 +330,7 @@ HEADERS = {
     "other annotation": ("def k(x: str):\n    pass", "parameter 'x' needs a type: lm.f32['M', 'N'] for an array"),
     "array annotation": ("def k(x: np.ndarray):\n    pass", "parameter 'x' needs a type"),
     "text": ("def k(x: 'lm.f32[N]'):\n    pass", "cannot read the annotation of 'x'"),
-    "unknown text": ("def k(x: 'lm.f16'):\n    pass", "cannot read the annotation of 'x'"),
+    "unknown text": ("def k(x: 'lm.f128'):\n    pass", "cannot read the annotation of 'x'"),
     "size text": ("def k(x: 'lm.f32[\"N * M\"]'):\n    pass", "a size must be a number, a name, or a sum of names"),
     "complex number": ("def k(z: lm.complex64):\n    pass", "parameter 'z' is a complex number: pass its parts"),
     "open sizes": ("def k(x: lm.f32['N + M']):\n    pass", "the size of dim 0 of 'x' is N + M, and no array says"),
