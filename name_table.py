@@ -71,6 +71,8 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.kernel.annotations": "bf16, bool_, complex128, complex64, dtype, empty, f16, f32, f64, grid, i16, i32, i64, i8, parallel, ui16, ui32, ui64, ui8, zeros",
         "frontend.kernel.call_kernel": "call_kernel",
         "frontend.kernel.decorator": "kernel",
+        "frontend.kernel.philox": "philox, philox_normal, philox_uniform",
+        "frontend.kernel.saturating": "add_sat, convert_sat, sub_sat",
         "frontend.kernel.tune": "tune",
         "frontend.python.compile.compiled": "compile, no_breaks, no_recompile",
         "frontend.python.compile.report": "explain",
@@ -343,6 +345,8 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.kernels": {
         "frontend.extend": "register_kernel",
+        "frontend.kernel.annotations": "dtype, empty, i32, parallel",
+        "frontend.kernel.decorator": "kernel",
     },
 }
 """For each namespace the names that are imported from each home."""

@@ -27,7 +27,7 @@ _FUNCTIONS: dict[Any, str] = {
     builtins.max: "max",
     builtins.min: "min",
 }
-_PRODUCTS = (np.dot, np.inner, np.vdot)
+_PRODUCTS = (np.dot, np.inner, np.vdot, np.vecdot)
 
 
 def reduction_of(reader: Any, node: ast.Call, function: Any) -> Any:

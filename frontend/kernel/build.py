@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
@@ -25,7 +25,9 @@ from .statements import Statements
 from .values import UNSET
 
 
-def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reassociate: bool = False) -> ModuleOp:
+def build_kernel(
+    function: Callable[..., Any], check_bounds: bool = False, reassociate: bool = False, same: Mapping[str, str] | None = None
+) -> ModuleOp:
     """The module with the kernel that a function describes. Its source is read; it is not run.
 
     `runtime.module_signatures.kernel_signature_of` says how the kernel is called.
@@ -34,6 +36,7 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reass
         function: its parameters are annotated with array types and element types.
         check_bounds: check at run time the accesses that cannot be proved to be in bounds.
         reassociate: let sums of floats be added in another order.
+        same: parameters that are the arrays of others; the kernel has these alone.
 
     Raises:
         KernelError: a construct that kernels do not have, an access is out of bounds for all sizes, or iterations of a
@@ -46,7 +49,8 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reass
     >>> build_kernel(twice)  # doctest: +SKIP
     """
     tree, source = read(function)
-    parameters = parameters_of(function, tree, source)
+    whole = parameters_of(function, tree, source)
+    parameters = whole.without(same or {})
     kernel = KernelOp.build_kernel(tree.name, parameters.arguments, list(parameters.shapes))
     kernel.location = source.location(tree)
     if reassociate:
@@ -56,10 +60,12 @@ def build_kernel(function: Callable[..., Any], check_bounds: bool = False, reass
     needed = [] if results is None else result_names(results)
     if needed and not ends(tree.body):
         raise source.error(tree, f"kernel '{tree.name}' may end without a return: return a value on every way")
-    statements = Statements(source, assigned(body)[0], inline, {*parameters.types, *parameters.symbols})
+    statements = Statements(source, assigned(body)[0], inline, {*whole.types, *whole.symbols})
     statements.live, statements.entry = live_after_loops(body, needed), block
     with statements.within(block):
-        statements.env.update(parameters.values(list(block.args), statements.math(tree)))
+        b = statements.math(tree)
+        statements.env.update(parameters.values(list(block.args), b))
+        statements.env.update(whole.shared(same or {}, statements.env, b))
     statements.env.update(dict.fromkeys(needed, UNSET))
     try:
         with statements.within(block):

@@ -14,7 +14,7 @@ import numpy as np
 from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
 from ...errors import KernelError
-from . import complex_functions, complexes, prelude, prelude_complex
+from . import complex_functions, complexes, philox, prelude, prelude_complex, saturating
 from .annotations import COMPLEX, ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import OPERATORS_OF_NUMPY, Arithmetic
 from .array_functions import REDUCTIONS, reduction_of
@@ -55,6 +55,8 @@ _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = ("positive", "conjugate", "negative", "logical_not", "invert", "reciprocal")
 _TEXTS = f"{__name__.rpartition('.frontend.')[0]}.kernels."
 """Modules of the package with functions in the language of kernels."""
+_IN_LANGUAGE = (prelude.__name__, prelude_complex.__name__, philox.__name__)
+"""Modules of this folder with functions in the language of kernels."""
 _MODULES = ("math", "cmath", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
 """Whether floor, ceil and round return integers."""
@@ -88,11 +90,7 @@ def is_helper(function: Any) -> bool:
     if not isinstance(function, FunctionType) or function in prelude.INTRINSICS:
         return False
     module = function.__module__
-    return (
-        module.partition(".")[0] not in _MODULES
-        or module in (prelude.__name__, prelude_complex.__name__)
-        or module.startswith(_TEXTS)
-    )
+    return module.partition(".")[0] not in _MODULES or module in _IN_LANGUAGE or module.startswith(_TEXTS)
 
 
 class Calls(Expressions):
@@ -125,6 +123,8 @@ class Calls(Expressions):
         if is_known and not node.keywords and (found := complex_functions.called(self, node, function)) is not None:
             return found
         if (found := reduction_of(self, node, function)) is not None:
+            return found
+        if is_known and (found := saturating.called(self, node, function)) is not None:
             return found
         if function in (np.round, np.around) and len(node.args) == 2 and not node.keywords:
             return self.at_decimals(node)

@@ -13,11 +13,12 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ... import pipeline
-from ...errors import TracingError
+from ...errors import KernelError, TracingError
 from ...executor import executor, kernels
 from ...runtime.callable import FunctionBase, function_class
 from ...runtime.executable import Executable
 from ...runtime.signature import Signature
+from .arguments import as_array, can_be_same, is_foreign, same_arrays
 from .generic import GenericKernel, variables_of
 
 if TYPE_CHECKING:
@@ -48,16 +49,19 @@ class KernelBase(FunctionBase):
 
         def first(*args: Any, **kwargs: Any) -> Any:
             _refuse_tracers(state.function, (*args, *kwargs.values()))
+            if any(map(is_foreign, (*args, *kwargs.values()))):
+                args, kwargs = state.as_arrays(args, kwargs)
+                return state.owner()(*args, **kwargs)
             executable = state.executable()
             results = state.results(executable)
             named: Mapping[str, Any] = {**state.defaults(args, kwargs), **kwargs, **results}
             if state.complex_types:
                 args, named, copies = state.in_parts(args, named)
-                executable.run(args, named)
+                state.run(executable, args, named)
                 for original, copy in copies:
                     original[...] = copy
             else:
-                executable.run(args, named)
+                state.run(executable, args, named)
             if results:
                 return state.returned(results)
             if not state.complex_types:
@@ -68,6 +72,10 @@ class KernelBase(FunctionBase):
         functools.update_wrapper(self, function)
         self.__kernel__ = state
         state.owner = weakref.ref(self)
+
+    def __reduce__(self) -> str:
+        """A kernel is pickled as functions are: by its name in its module."""
+        return self.__kernel__.function.__qualname__
 
     @property
     def module(self) -> ModuleOp:
@@ -160,6 +168,7 @@ class _State:
         self.current: Executable | None = None
         self.installed: Executable | None = None
         self._called: Any = None
+        self._same: dict[Any, Executable | None] = {}
         self._module: ModuleOp | None = None
         self._lock = threading.RLock()
 
@@ -240,6 +249,50 @@ class _State:
                     facts = facts_of(self.function, self.check_bounds, self.reassociate)
                     self.current = executor.known_kernel(facts, lambda: self.module)
             return self.current
+
+    def run(self, executable: Executable, args: Sequence[Any], named: Mapping[str, Any]) -> None:
+        """Call through Python; of one array that is given twice, the kernel that has one parameter for both."""
+        params = executable.signature.params
+        given = dict(zip((p.name for p in params), args, strict=False)) | {**named}
+        same = same_arrays(executable.signature, [given.get(p.name) for p in params])
+        if same and len(args) <= len(params) and (one := self.with_same(same)) is not None:
+            executable, args, named = one, (), {name: value for name, value in given.items() if name not in same}
+        executable.run(args, named)
+
+    def with_same(self, same: Mapping[str, str]) -> Executable | None:
+        """The kernel in which parameters are the arrays of others, with the default schedule; None if there is none."""
+        from .build import build_kernel
+        from .facts import facts_of
+        from .parameters import parameters_of
+        from .source import read
+
+        key = tuple(sorted(same.items()))
+        with self._lock:
+            if key not in self._same:
+                self._same[key] = None
+                if can_be_same(parameters_of(self.function, *read(self.function)), same):
+                    options = self.check_bounds, self.reassociate
+                    make = functools.partial(build_kernel, self.function, *options, same)
+                    facts = facts_of(self.function, *options)
+                    try:
+                        if self.has_default:
+                            known = None if facts is None else f"{facts}\n{key}"
+                            self._same[key] = executor.known_kernel(known, make)
+                        else:
+                            self._same[key] = executor.kernel(make())
+                    except KernelError:  # as iterations of a parallel loop that depend on each other then
+                        pass
+            return self._same[key]
+
+    def as_arrays(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments with the memory of other libraries' tensors as NumPy arrays."""
+
+        def one(name: str, value: Any) -> Any:
+            return as_array(value, f"kernel '{self.function.__name__}' argument '{name}'") if is_foreign(value) else value
+
+        names = [p.name for p in self.parameters] + [""] * len(args)
+        positional = tuple(map(one, names, args))
+        return positional, {name: one(name, value) for name, value in named.items()}
 
     @functools.cached_property
     def parameters(self) -> Sequence[inspect.Parameter]:

@@ -123,6 +123,22 @@ class Parameters:
                 found[name] = Array(argument, tuple(_index(size, symbols) for size in type.sizes), is_complex=_is_complex(type))
         return {**found, **symbols}
 
+    def without(self, same: Mapping[str, str]) -> Parameters:
+        """The parameters but for those that are the arrays of others."""
+        return replace(self, types={name: type for name, type in self.types.items() if name not in same}) if same else self
+
+    def shared(self, same: Mapping[str, str], values: Mapping[str, Any], b: Arithmetic) -> dict[str, Value | Array]:
+        """The meaning of parameters that are the arrays of others, and of the sizes that they alone have."""
+        from .values import Number
+
+        found: dict[str, Value | Array] = {}
+        for name, other in same.items():
+            found[name] = array = values[other]
+            for size, given in zip(self.types[name].sizes, array.sizes, strict=True):  # pyright: ignore[reportAttributeAccessIssue]
+                if size.symbol is not None and size.symbol not in values:
+                    found[size.symbol] = b.affine(b.binary("-", given, Number(size.constant)))
+        return found
+
     def _type(self, name: str, type: ArrayType | ScalarType) -> Attribute:
         if isinstance(type, ScalarType):
             return computed_in(type.type)  # no call passes a number of 16 bits

@@ -459,6 +459,24 @@ def total(values, start=0):
     return result
 
 
+def product(values, start=1):
+    result = start
+    for value in values:
+        result *= value
+    return result
+
+
+def fsum(values):
+    """The sum with the parts that its roundings lost (Neumaier, 1974): within an ulp or so, where math.fsum is exact."""
+    result, lost = 0.0, 0.0
+    for value in values:
+        x = value * 1.0
+        after = result + x
+        lost += ((result - after) + x) if abs(result) >= abs(x) else ((x - after) + result)
+        result = after
+    return result + lost if abs(result) < math.inf else result
+
+
 @dataclass(frozen=True)
 class Row:
     """A function here.
@@ -493,7 +511,7 @@ def _rows() -> dict[Any, Row]:
         for module in (math, np):
             if hasattr(module, names):
                 found[getattr(module, names)] = Row(function, is_of_floats=False)
-    others = {"dist": dist, "sumprod": sumprod}
+    others = {"dist": dist, "sumprod": sumprod, "prod": product, "fsum": fsum}
     found |= {getattr(math, n): Row(f, is_of_floats=False) for n, f in others.items() if hasattr(math, n)}
     found |= {np.real: Row(real, is_of_floats=False), np.imag: Row(imag)}
     for function, narrow in {nextafter: nextafter32, spacing: spacing32, nan_to_num: nan_to_num32}.items():
