@@ -141,7 +141,7 @@ class ScalarType:
 
     @property
     def dtype(self) -> np.dtype:
-        """NumPy's type; that of bf16 is in ml_dtypes, which is imported when it is first asked for."""
+        """NumPy's type; that of bf16 is in ml_dtypes, which is imported on first use."""
         return numpy_dtype(self.type)
 
     def __getitem__(self, sizes: object) -> ArrayType:
