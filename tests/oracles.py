@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,10 +35,28 @@ def by_jax(program: str, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
     stream = io.BytesIO()
     np.savez(stream, **arrays)  # pyright: ignore[reportArgumentType]
     command = [sys.executable, "-c", _PROGRAM, program]
-    child = subprocess.run(command, input=stream.getvalue(), capture_output=True, timeout=200)
-    assert child.returncode == 0, child.stderr.decode()[-2000:]
-    found = np.load(io.BytesIO(child.stdout))
-    return [found[f"arr_{k}"] for k in range(len(found.files))]
+
+    def run(path: Path) -> None:
+        child = subprocess.run(command, input=stream.getvalue(), capture_output=True, timeout=200)
+        assert child.returncode == 0, child.stderr.decode()[-2000:]
+        path.write_bytes(child.stdout)
+
+    given = [part for name, array in arrays.items() for part in (name, array.dtype, array.shape, array.tobytes())]
+    with np.load(of_jax_once(repr((_PROGRAM, program, given)), run)) as found:
+        return [found[f"arr_{k}"] for k in range(len(found.files))]
+
+
+def of_jax_once(key: str, make: Callable[[Path], None]) -> Path:
+    """The file of results of jax that `make` writes: once for a key, in all processes of a run of the tests."""
+    folder = Path(os.environ["LAMINA_CACHE_DIR"]) / "results_of_jax"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{sha256((version('jax') + key).encode()).hexdigest()}.npz"
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            make(part := path.with_suffix(".part.npz"))
+            part.replace(path)
+    return path
 
 
 def import_torch() -> Any:

@@ -13,6 +13,9 @@ import lamina as lm
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from oracles import of_jax_once
+
 HERE = Path(__file__).parent
 NAMES = [
     line.strip().split('"')[1] for line in (HERE / "jax_programs.py").read_text().splitlines() if line.startswith('        "')
@@ -20,12 +23,15 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def oracle() -> Any:
     """The texts, arguments and results of jax."""
     pytest.importorskip("jax")
-    path = tmp_path_factory.mktemp("jax") / "programs.npz"
-    subprocess.run([sys.executable, str(HERE / "jax_programs.py"), str(path)], check=True, capture_output=True, timeout=300)
-    with np.load(path) as archive:
+    program = HERE / "jax_programs.py"
+
+    def run(path: Path) -> None:
+        subprocess.run([sys.executable, str(program), str(path)], check=True, capture_output=True, timeout=300)
+
+    with np.load(of_jax_once(program.read_text(), run)) as archive:
         return {name: archive[name] for name in archive.files}
 
 

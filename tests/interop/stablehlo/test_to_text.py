@@ -15,6 +15,9 @@ import lamina.numpy as lnp
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from oracles import of_jax_once
+
 HERE = Path(__file__).parent
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(3, 4)).astype(np.float32)
@@ -89,12 +92,16 @@ def texts() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def of_jax(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Any:
     pytest.importorskip("jax")
-    folder = tmp_path_factory.mktemp("jax")
-    arrays = {f"{name}:{k}": v for name, (_, given) in PROGRAMS.items() for k, v in enumerate(given)}
-    np.savez(folder / "in.npz", texts=np.array(json.dumps(texts)), **arrays)
-    command = [sys.executable, str(HERE / "run_with_jax.py"), str(folder / "in.npz"), str(folder / "out.npz")]
-    subprocess.run(command, check=True, capture_output=True, timeout=300, env={**os.environ, "JAX_PLATFORMS": "cpu"})
-    with np.load(folder / "out.npz") as archive:
+    given = tmp_path_factory.mktemp("jax") / "in.npz"
+    arrays = {f"{name}:{k}": v for name, (_, arguments) in PROGRAMS.items() for k, v in enumerate(arguments)}
+    np.savez(given, texts=np.array(json.dumps(texts)), **arrays)
+    program = HERE / "run_with_jax.py"
+
+    def run(path: Path) -> None:
+        command = [sys.executable, str(program), str(given), str(path)]
+        subprocess.run(command, check=True, capture_output=True, timeout=300, env={**os.environ, "JAX_PLATFORMS": "cpu"})
+
+    with np.load(of_jax_once(f"{program.read_text()}{Path(__file__).read_text()}{sorted(texts.items())}", run)) as archive:
         return {name: archive[name] for name in archive.files}
 
 
