@@ -67,7 +67,35 @@ np.testing.assert_allclose(gauss(x), np.exp(-x * x), rtol=1e-14)
 np.testing.assert_allclose(lm.jit(lm.vmap(lm.grad(gauss)))(x), -2 * x * np.exp(-x * x), rtol=1e-13)
 """
 
+ALGORITHM = """
+import numpy as np
+
+import lamina as lm
+from lamina.linalg import ldl
+
+
+def product(x):
+    factor, diagonal = ldl(x)
+    return (factor * diagonal[..., None, :]) @ factor.conj().swapaxes(-1, -2)
+
+
+rng = np.random.default_rng(0)
+for dtype in (np.float32, np.complex128):
+    for shape in ((1, 1), (37, 37), (9, 4, 4)):
+        x = rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype == np.complex128 else 0)
+        x = (x @ x.conj().swapaxes(-1, -2) + np.eye(shape[-1])).astype(dtype)
+        factor, diagonal = (np.asarray(v) for v in lm.jit(ldl)(np.tril(x)))
+        assert factor.dtype == dtype and (np.triu(factor, 1) == 0).all() and (diagonal > 0).all()
+        np.testing.assert_allclose(lm.jit(product)(x), x, rtol=0, atol=100 * np.finfo(dtype).eps * np.abs(x).max())
+x, t = ((a + a.T) / 2 for a in rng.normal(size=(2, 5, 5)))
+x += 9 * np.eye(5)
+y, slope = lm.jit(lambda x, t: lm.jvp(product, (x,), (t,)))(x, t)
+np.testing.assert_allclose(slope, t, atol=1e-13)
+print(lm.jit(ldl).lower(x).as_text("loop"))
+"""
+
 CASES = [
+    pytest.param("algorithm.patch", "| a numerical algorithm", ALGORITHM, "loop.kernel @ldl", id="a numerical algorithm"),
     pytest.param("element_type.patch", "| a storage-only element type", ELEMENT_TYPE, "", id="an element type"),
     pytest.param("library_function.patch", "| a library function", LIBRARY_FUNCTION, "", id="a library function"),
     pytest.param("strategy.patch", "| a strategy", STRATEGY, "loop-unroll{loop=j", id="a strategy"),
