@@ -210,7 +210,8 @@ def live_functions() -> tuple[FunctionType, ...]:
     gc.unfreeze()  # frozen objects are not listed, and a session of tests freezes those that it finds
     found = [f for f in gc.get_objects() if isinstance(f, FunctionType)]
     gc.freeze()
-    return tuple(f for f in found if str(Path(f.__code__.co_filename).resolve()) in files)
+    resolved = {name: str(Path(name).resolve()) for name in {f.__code__.co_filename for f in found}}
+    return tuple(f for f in found if resolved[f.__code__.co_filename] in files)
 
 
 @cache
