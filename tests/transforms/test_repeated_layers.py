@@ -18,7 +18,7 @@ from lamina.train import optim
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
-LAYERS, WIDTH = 24, 32
+LAYERS, WIDTH = 12, 32
 RNG = np.random.default_rng(0)
 W, B = (RNG.normal(size=size).astype(np.float32) / 6 for size in ((LAYERS, WIDTH, WIDTH), (LAYERS, WIDTH)))
 X, XS = (RNG.normal(size=size).astype(np.float32) for size in ((7, WIDTH), (7, LAYERS, WIDTH)))
