@@ -183,7 +183,7 @@ LOOPS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.thorough(every=3)
+@pytest.mark.thorough(every=5)
 @pytest.mark.parametrize("name", LOOPS)
 def test_second_slopes_of_loops(name: str):
     function, x, step = LOOPS[name], 0.3, 1e-4
