@@ -88,6 +88,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.trace.scopes": "named_scope",
         "interop.onnx": "from_onnx",
         "interop.stablehlo.from_text": "from_stablehlo",
+        "interop.torch": "from_torch",
         "interop.stablehlo.to_text": "to_stablehlo",
         "library": "fft",
         "library.linalg": "namespace as linalg",
@@ -304,6 +305,7 @@ HOMES: dict[str, dict[str, str]] = {
         "dialects.graph.convolution": "dilated as dilated_size, windows",
         "frontend.trace.dynamic": "dim",
         "dialects.sizes.polynomial": "Size, ceil_quotient, greatest, is_at_least, least, positive, require_at_least",
+        "frontend.trace.dynamic": "dim",
     },
     "api.programs": {
         "diagnostics": "message_of, position_of_op",
