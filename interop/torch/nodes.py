@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...api import Tracer
 from ...api.dtypes import COMPLEX64, COMPLEX128, FLOAT32, INT64, is_complex_dtype, is_inexact_dtype
 from ...api.sizes import Size
 from ...library.numpy import namespace as lnp
@@ -109,6 +110,11 @@ def promoted(*values: Any) -> Dtype:
     if result is None:
         raise TorchError("no operands")
     return result
+
+
+def is_constant(x: Any) -> bool:
+    """Whether a value is an array that is known while the program is traced: tracers pass for arrays, too."""
+    return isinstance(x, np.ndarray) and not isinstance(x, Tracer)
 
 
 def array(x: Any, dtype: Any = None) -> Any:

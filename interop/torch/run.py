@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,16 +23,23 @@ Graph = Any
 Node = Any
 
 
-def run_graph(module: Any, inputs: Sequence[Any]) -> list[Any]:
+def run_graph(module: Any, inputs: Sequence[Any], known: Mapping[Node, Any] | None = None) -> list[Any]:
     """The outputs of a `torch.fx.GraphModule`, a flat list in which None stands for an output that is none.
+
+    Args:
+        module: the graph, of ATen's ops.
+        inputs: the values of its placeholders.
+        known: values of other nodes, which are not computed.
 
     Raises:
         TorchError: with the node and the reason, a node cannot be computed, or the number of inputs is another one.
     """
     load_ops()
-    values: dict[Node, Any] = {}
+    values: dict[Node, Any] = dict(known or {})
     given = iter(inputs)
     for node in module.graph.nodes:
+        if node in values:
+            continue
         if node.op == "placeholder":
             try:
                 values[node] = next(given)

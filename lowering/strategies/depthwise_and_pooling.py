@@ -166,7 +166,7 @@ def _widen(point: ForOp, unrolled: bool, target: Target, take: Take) -> None:
     lanes = native * (2 if unrolled else 4)
     if unrolled and 0 < trips % lanes <= native:  # otherwise the last vector would be half empty
         lanes = native
-    while lanes // 2 >= trips:
+    while trips and lanes // 2 >= trips:  # not of a symbolic size
         lanes //= 2
     if lanes > 1 and can_widen(point):
         take(Vectorize(name_of(point), lanes))

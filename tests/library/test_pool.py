@@ -176,3 +176,12 @@ def test_what_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ShapeError) as raised:
         call(normal(1, 4, 6, 5), normal(4, 4, 3, 3))
     assert message in str(raised.value)
+
+
+def test_windows_of_images_of_symbolic_sizes() -> None:
+    """A row of an unknown number of windows is vectorized, too; the search for the lanes of its last vector has ended."""
+    pooled = lm.jit(lambda x: lm.nn.max_pool2d(x, 2), dynamic={"x": ("n", None, "h", "w")})
+    for h, w in ((2, 3), (8, 8), (17, 2)):
+        x = normal(2, 3, h, w)
+        wanted = x[:, :, : h // 2 * 2, : w // 2 * 2].reshape(2, 3, h // 2, 2, w // 2, 2).max((3, 5))
+        np.testing.assert_array_equal(pooled(x), wanted)

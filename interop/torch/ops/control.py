@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ....api.functions import cond, scan, while_loop
 from ....library.numpy import namespace as lnp
-from ..nodes import Call, op
+from ..nodes import Call, is_constant, op
 from ..run import run_graph
 
 
@@ -19,7 +17,7 @@ def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
 
 @op("higher_order.cond")
 def cond_(call: Call, condition: Any, then: Any, other: Any, operands: Sequence[Any] = ()) -> Any:
-    if isinstance(condition, bool | np.ndarray):
+    if isinstance(condition, bool) or is_constant(condition):
         return tuple(run_graph(then if bool(condition) else other, operands))
     made = cond(
         lnp.asarray(condition).reshape(()),

@@ -9,7 +9,7 @@ import numpy as np
 from ....compat.jax.lax import namespace as lax
 from ....library.numpy import namespace as lnp
 from ..errors import UnsupportedOp
-from ..nodes import Call, array, op
+from ..nodes import Call, array, is_constant, op
 
 
 @op("_to_copy", "to", "convert_element_type", "type_as")
@@ -73,7 +73,7 @@ def fill(call: Call, x: Any, *args: Any, **kwargs: Any) -> Any:
         value = array(rest[0] if rest else kwargs["fill_value" if "full" in call.op else "value"], call.dtype)
     else:
         value = np.asarray("ones" in call.op).astype(call.dtype)
-    return lnp.broadcast_to(value, shape) if not isinstance(value, np.ndarray) else lnp.full(shape, value[()], call.dtype)
+    return lnp.broadcast_to(value, shape) if not is_constant(value) else lnp.full(shape, value[()], call.dtype)
 
 
 @op("full", "zeros", "ones", "empty", "empty_strided", "empty_permuted", "scalar_tensor")
@@ -82,7 +82,7 @@ def full(call: Call, *args: Any, **kwargs: Any) -> Any:
         return array(args[0], call.dtype)
     value = array(args[1], call.dtype) if call.op == "full" else np.asarray(call.op == "ones").astype(call.dtype)
     shape = tuple(args[0])
-    return lnp.full(shape, value[()], call.dtype) if isinstance(value, np.ndarray) else lnp.broadcast_to(value, shape)
+    return lnp.full(shape, value[()], call.dtype) if is_constant(value) else lnp.broadcast_to(value, shape)
 
 
 @op("arange", "iota")

@@ -188,7 +188,10 @@ def nan_to_num(call: Call, x: Any, nan: Any = None, posinf: Any = None, neginf: 
 
 @op("polygamma")
 def polygamma(call: Call, n: int, x: Any) -> Any:
-    return special.polygamma(n, array(x, call.dtype))
+    """Only the first: torch continues the others to negative numbers."""
+    if n:
+        raise UnsupportedOp(f"polygamma of order {n} is not supported")
+    return special.digamma(array(x, call.dtype))
 
 
 @op("complex")

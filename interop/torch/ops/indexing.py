@@ -10,7 +10,7 @@ import numpy as np
 from ....library.nn import namespace as nn
 from ....library.numpy import namespace as lnp
 from ..errors import TorchError, UnknownValue
-from ..nodes import Call, along, array, axis_of, op
+from ..nodes import Call, along, array, axis_of, is_constant, op
 from .reductions import neutral
 
 
@@ -26,7 +26,7 @@ def _index_of(x: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
             made.append(slice(None))
             continue
         if index.dtype in (bool, np.uint8):
-            if not isinstance(index, np.ndarray):
+            if not is_constant(index):
                 raise UnknownValue("an index that is a mask has a result whose shape depends on values: use torch.where")
             made.extend(np.nonzero(index))
             continue
@@ -43,7 +43,7 @@ def index(call: Call, x: Any, indices: Sequence[Any]) -> Any:
 def index_put(call: Call, x: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, unsafe: bool = False) -> Any:
     """The array with elements replaced, or increased; a mask takes one value for all, or values of its own dims."""
     values = array(values, x.dtype)
-    masks = [i for i in indices if i is not None and i.dtype == bool and not isinstance(i, np.ndarray)]
+    masks = [i for i in indices if i is not None and i.dtype == bool and not is_constant(i)]
     if masks:
         mask = masks[0]
         lone = len(masks) == 1 and sum(i is not None for i in indices) == 1

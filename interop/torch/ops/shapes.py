@@ -11,7 +11,7 @@ import numpy as np
 from ....api.sizes import Size
 from ....library.numpy import namespace as lnp
 from ..errors import NeedsSize, TorchError, UnsupportedOp
-from ..nodes import Call, along, array, axis_of, known, need_known, op, promoted
+from ..nodes import Call, along, array, axis_of, is_constant, known, need_known, op, promoted
 
 FAR = 1 << 62
 
@@ -111,7 +111,7 @@ def roll(call: Call, x: Any, shifts: Any, dims: Any = ()) -> Any:
 def select(call: Call, x: Any, dim: int, index: Any) -> Any:
     axis = axis_of(dim, x.ndim)
     n = x.shape[axis]
-    if known(index, n) and not isinstance(index, np.ndarray) and hasattr(index, "__index__") and not -n <= index < n:
+    if known(index, n) and not is_constant(index) and hasattr(index, "__index__") and not -n <= index < n:
         raise TorchError(f"index {index} is none of dim {dim} of size {n}")
     return x[along(x.ndim, axis, index)]
 
@@ -315,7 +315,7 @@ def item(call: Call, x: Any) -> Any:
     """The number in a constant."""
     from ..errors import UnknownValue
 
-    if isinstance(x, np.ndarray):
+    if is_constant(x):
         return x.reshape(-1)[0].item()
     raise UnknownValue("the number in an array is needed before the program runs: keep it an array, or pass it as a constant")
 
