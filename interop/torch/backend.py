@@ -111,7 +111,11 @@ class GraphProgram:
         specs = {n.name: n.meta.get("val") for n in (*self._inputs, *self._drawn)}
         self._arrays = [n.name for n in self._inputs if is_tensor(specs[n.name])]
         self._numbers = {n.name: specs[n.name] for n in self._inputs if not is_tensor(specs[n.name])}
-        self._outputs = _output_specs(nodes[-1])
+        self._results = _results(nodes[-1])
+        self._views = _views(self._results, self._inputs)
+        """Results that share memory: torch makes views of the base, which is one of the program's outputs."""
+        self._made = list(dict.fromkeys([self._views.get(i, (n, ()))[0] for i, n in enumerate(self._results)]))
+        self._outputs = [n.meta.get("val") if hasattr(n, "meta") else n for n in self._made]
         self._orders = [_order(v) for v in self._outputs]
         ranges = _ranges(specs.values())
         given = {n: specs[n] for n in (*self._arrays, *[d.name for d in self._drawn])}
@@ -142,7 +146,15 @@ class GraphProgram:
                 raise
             self._other = _fallen_back(self.module, error)
             return self._other(*args)
-        return [self._result(*row) for row in zip(self._outputs, self._orders, made, strict=True)]
+        found = {n: self._result(*row) for n, *row in zip(self._made, self._outputs, self._orders, made, strict=True)}
+        return [self._seen(i, n, found) for i, n in enumerate(self._results)]
+
+    def _seen(self, i: int, node: Any, found: Mapping[Any, Any]) -> Any:
+        base, chain = self._views.get(i, (node, ()))
+        tensor = found[base]
+        for view in chain:
+            tensor = view.target(tensor, *view.args[1:], **view.kwargs)
+        return tensor
 
     def _program(self, fixed: Sequence[Any]) -> Any:
         """The program for numbers that are no sizes of arrays."""
@@ -152,7 +164,7 @@ class GraphProgram:
             values = dict(zip(self._names, arrays, strict=True))
             inputs = [self._input(n.name, values, constants) for n in self._inputs]
             drawn = {n: values[n.name] for n in self._drawn}
-            made = run_graph(self.module, inputs, drawn)
+            made = run_graph(self.module, inputs, drawn, self._made)
             return tuple(_in_memory(x, order) for x, order in zip(made, self._orders, strict=True))
 
         names = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in self._names]
@@ -243,11 +255,30 @@ def _places(specs: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _output_specs(output: Any) -> list[Any]:
-    """What each output is: a fake tensor, a symbolic or plain number, or None."""
+def _results(output: Any) -> list[Any]:
+    """The nodes, numbers and Nones that a graph returns."""
     results = output.args[0]
-    results = results if isinstance(results, list | tuple) else [results]
-    return [x.meta.get("val") if hasattr(x, "meta") else x for x in results]
+    return list(results) if isinstance(results, list | tuple) else [results]
+
+
+def _views(results: Sequence[Any], inputs: Sequence[Any]) -> dict[int, tuple[Any, list[Any]]]:
+    """Results that are views of one array that the graph computes: that array, and the ops in their order."""
+    found: dict[int, tuple[Any, list[Any]]] = {}
+    for i, node in enumerate(results):
+        chain: list[Any] = []
+        while getattr(getattr(node, "target", None), "is_view", False) and not any(hasattr(n, "op") for n in _leaves(node)):
+            chain.insert(0, node)
+            node = node.args[0]
+        if hasattr(node, "meta") and node not in inputs and is_tensor(node.meta.get("val")):
+            found[i] = (node, chain)
+    bases = [base for base, _ in found.values()]
+    return {i: row for i, row in found.items() if bases.count(row[0]) > 1}
+
+
+def _leaves(node: Any) -> list[Any]:
+    """The arguments of a node after the first, also those in lists."""
+    args = (*node.args[1:], *node.kwargs.values())
+    return [v for x in args for v in (x if isinstance(x, list | tuple) else [x])]
 
 
 def _order(spec: Any) -> list[int] | None:

@@ -23,13 +23,16 @@ Graph = Any
 Node = Any
 
 
-def run_graph(module: Any, inputs: Sequence[Any], known: Mapping[Node, Any] | None = None) -> list[Any]:
+def run_graph(
+    module: Any, inputs: Sequence[Any], known: Mapping[Node, Any] | None = None, outputs: Sequence[Node] | None = None
+) -> list[Any]:
     """The outputs of a `torch.fx.GraphModule`, a flat list in which None stands for an output that is none.
 
     Args:
         module: the graph, of ATen's ops.
         inputs: the values of its placeholders.
         known: values of other nodes, which are not computed.
+        outputs: other nodes whose values are returned instead.
 
     Raises:
         TorchError: with the node and the reason, a node cannot be computed, or the number of inputs is another one.
@@ -50,7 +53,7 @@ def run_graph(module: Any, inputs: Sequence[Any], known: Mapping[Node, Any] | No
         elif node.op == "call_function":
             values[node] = run_node(node, values)
         elif node.op == "output":
-            made = _resolved(node.args[0], values)
+            made = _resolved(node.args[0] if outputs is None else outputs, values)
             return list(made) if isinstance(made, list | tuple) else [made]
         else:
             raise UnsupportedOp(f"{where(node)}: nodes of kind {node.op} are not supported")
