@@ -83,11 +83,13 @@ from .frontend.functions.vjp import fwd_and_bwd as fwd_and_bwd
 from .frontend.functions.vjp import linear_transpose as linear_transpose
 from .frontend.functions.vjp import linearize as linearize
 from .frontend.functions.vjp import vjp as vjp
+from .frontend.kernel.annotations import bf16 as bf16
 from .frontend.kernel.annotations import bool_ as bool_
 from .frontend.kernel.annotations import complex128 as complex128
 from .frontend.kernel.annotations import complex64 as complex64
 from .frontend.kernel.annotations import dtype as dtype
 from .frontend.kernel.annotations import empty as empty
+from .frontend.kernel.annotations import f16 as f16
 from .frontend.kernel.annotations import f32 as f32
 from .frontend.kernel.annotations import f64 as f64
 from .frontend.kernel.annotations import grid as grid
@@ -103,6 +105,12 @@ from .frontend.kernel.annotations import ui8 as ui8
 from .frontend.kernel.annotations import zeros as zeros
 from .frontend.kernel.call_kernel import call_kernel as call_kernel
 from .frontend.kernel.decorator import kernel as kernel
+from .frontend.kernel.philox import philox as philox
+from .frontend.kernel.philox import philox_normal as philox_normal
+from .frontend.kernel.philox import philox_uniform as philox_uniform
+from .frontend.kernel.saturating import add_sat as add_sat
+from .frontend.kernel.saturating import convert_sat as convert_sat
+from .frontend.kernel.saturating import sub_sat as sub_sat
 from .frontend.kernel.tune import tune as tune
 from .frontend.python.compile.compiled import compile as compile
 from .frontend.python.compile.compiled import no_breaks as no_breaks
@@ -167,17 +175,18 @@ __all__ = [
     "Array", "BoundsError", "CheckError", "CompileError", "Compiled", "DTypeError", "Device", "DeviceArray", "DeviceError",
     "DifferentiationError", "ExtensionError", "GraphBreakError", "InternalError", "LaminaError", "Lowered", "Module",
     "RecompileError", "Record", "ScheduleError", "ShapeDtypeStruct", "ShapeError", "SizeError", "TensorSpec", "TracingError",
-    "after", "associative_scan", "block_until_ready", "bool_", "buffer", "call_kernel", "call_op", "check", "checkpoint",
-    "closure_convert", "compile", "complex128", "complex64", "cond", "config", "custom_gradient", "custom_jvp", "custom_vjp",
-    "debug", "debug_nans", "device_get", "device_put", "dim", "disable_jit", "dtype", "dtypes", "empty", "error_if",
-    "eval_shape", "explain", "extend", "f32", "f64", "fft", "flatten_util", "fori_loop", "from_onnx", "from_stablehlo",
-    "from_torch", "fwd_and_bwd", "get_result_pool", "get_threads", "grad", "grid", "hessian", "i16", "i32", "i64", "i8",
-    "image", "io_callback", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kernel", "lax", "linalg", "linear_transpose",
-    "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn", "no_breaks", "no_recompile", "numpy", "ops",
-    "parallel", "pure_callback", "random", "record", "register_dataclass", "register_device", "register_kernel", "register_op",
-    "register_pass", "register_primitive", "register_pytree_node", "register_rule", "register_step", "register_strategy",
-    "register_target", "remat", "save", "scan", "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod",
-    "segment_sum", "set_result_pool", "set_threads", "special", "static", "stop_gradient", "switch", "target", "testing",
-    "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp",
-    "vmap", "watch", "while_loop", "zeros",
+    "add_sat", "after", "associative_scan", "bf16", "block_until_ready", "bool_", "buffer", "call_kernel", "call_op", "check",
+    "checkpoint", "closure_convert", "compile", "complex128", "complex64", "cond", "config", "convert_sat", "custom_gradient",
+    "custom_jvp", "custom_vjp", "debug", "debug_nans", "device_get", "device_put", "dim", "disable_jit", "dtype", "dtypes",
+    "empty", "error_if", "eval_shape", "explain", "extend", "f16", "f32", "f64", "fft", "flatten_util", "fori_loop",
+    "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool", "get_threads", "grad", "grid", "hessian",
+    "i16", "i32", "i64", "i8", "image", "io_callback", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kernel", "lax", "linalg",
+    "linear_transpose", "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn", "no_breaks",
+    "no_recompile", "numpy", "ops", "parallel", "philox", "philox_normal", "philox_uniform", "pure_callback", "random",
+    "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass", "register_primitive",
+    "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target", "remat", "save", "scan",
+    "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads",
+    "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_stablehlo", "train", "tree",
+    "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop",
+    "zeros",
 ]

@@ -305,7 +305,6 @@ HOMES: dict[str, dict[str, str]] = {
         "dialects.graph.convolution": "dilated as dilated_size, windows",
         "frontend.trace.dynamic": "dim",
         "dialects.sizes.polynomial": "Size, ceil_quotient, greatest, is_at_least, least, positive, require_at_least",
-        "frontend.trace.dynamic": "dim",
     },
     "api.programs": {
         "diagnostics": "message_of, position_of_op",
