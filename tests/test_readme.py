@@ -80,6 +80,22 @@ assert all(one.attempted > 1 and not one.failed for one in found), found
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_examples_of_torch_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed (extra lamina[oracles])")
+    code = f"""
+import doctest, importlib, warnings
+warnings.simplefilter("ignore")
+found = [doctest.testfile({str(ROOT / "docs" / "torch.md")!r}, module_relative=False)]
+found += [doctest.testmod(importlib.import_module(f"lamina.interop.torch.{{name}}")) for name in ("function", "backend")]
+assert all(one.attempted > 1 and not one.failed for one in found), found
+"""
+    env = {**os.environ, "LAMINA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_examples_of_onnx_run(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     code = f"""
