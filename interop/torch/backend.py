@@ -46,7 +46,7 @@ def lamina(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...
     >>> from lamina.interop.torch.backend import lamina
     >>> f = torch.compile(lambda x: torch.relu(x) * 2, backend=lamina)
     >>> f(torch.tensor([1.0, -1.0]))
-    tensor([2., -0.])
+    tensor([2., 0.])
     """
     if options:
         raise TypeError(f"the backend lamina has no options {sorted(options)}")
