@@ -34,6 +34,7 @@ from .activity import active_values, refusal
 from .copies import NewParameter, at, copy, derived_kernel, drop_arguments, fill, index_value, load, store
 from .dead_code import remove_dead
 from .order import Order, is_local
+from .partial_sums import keep_partial_sums
 from .slopes import CONVERSIONS, SlopeBuilder, slopes_of
 from .sums import gather_sums, store_whole
 from .tapes import Tapes
@@ -105,6 +106,7 @@ def adjoint_kernel(kernel: KernelOp, name: str, wrt: Sequence[int]) -> KernelOp:
     gather_sums(made)
     store_whole(made, [a for role, a in zip(roles, arguments, strict=False) if role.what == "gradient"])
     remove_dead(made)
+    keep_partial_sums(made)
     unused = _unused(made, [a for r, a in zip(roles, arguments, strict=False) if r.what == "primal"])
     roles = [role for role, a in zip(roles, arguments, strict=False) if a not in unused]
     drop_arguments(made, unused)

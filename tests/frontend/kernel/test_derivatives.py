@@ -239,3 +239,28 @@ def test_a_batch_of_an_array_with_strides():
 
     with pytest.raises(CompileError, match=re.escape("'x' has strides, and a batch of it none")):
         lm.jit(lm.vmap(lambda x: call(rows, x, out=Spec((3,), "float64"))))(normal(2, 3, 4))
+
+
+@lm.kernel
+def polynomial(x: lm.f64["N"], c: lm.f64["D"], y: lm.f64["N"]):
+    for i in range(len(x)):
+        s = c[0]
+        for k in range(1, len(c)):
+            s = s * x[i] + c[k]
+        y[i] = s
+
+
+@pytest.mark.parametrize("n", [3, 21])
+def test_gradients_of_numbers_that_all_rows_share(n: int):
+    """Their sums are kept in parts, with rows left over or with none that fill the parts."""
+    x, c, w = DRAW.normal(size=n), DRAW.normal(size=4), DRAW.normal(size=n)
+
+    def loss(x: Any, c: Any) -> Any:
+        return (lm.call_kernel(polynomial, x, c, out=lm.TensorSpec(x.shape, "float64")) * w).sum()
+
+    of_x, of_c = lm.jit(lm.grad(loss, (0, 1)))(x, c)
+    np.testing.assert_allclose(of_x, w * np.polyval(np.polyder(c), x), rtol=1e-12)
+    np.testing.assert_allclose(of_c, np.vander(x, 4).T @ w, rtol=1e-12)
+    again = lm.jit(lm.grad(lambda c: (lm.grad(loss)(x, c) ** 2).sum()))(c)  # derivatives of the parts themselves
+    slopes = np.vander(x, 4)[:, 1:] * [3, 2, 1]
+    np.testing.assert_allclose(again[:3], slopes.T @ (2 * w * w * (slopes @ c[:3])), rtol=1e-11, atol=1e-12)

@@ -133,3 +133,36 @@ def test_tapes_need_bounds_that_are_sizes(bound: str):
         return
     with pytest.raises(DifferentiationError, match="how often it may run depends on data; bound the loop"):
         adjoint_of(text, 1)
+
+
+POLYNOMIAL = """
+loop.kernel @horner(%x: memref<?xf64>, %c: memref<?xf64>, %y: memref<?xf64>, %N: index, %D: index)
+    shapes(%x[%N], %c[%D], %y[%N]) {
+  loop.for seq %i = 0 to %N {
+    %s = loop.load %c[0] : memref<?xf64>
+    %r = loop.for seq %k = 1 to %D carry %t = %s : f64 {
+      %a = loop.load %x[%i] : memref<?xf64>
+      %p = arith.mulf %t, %a : f64
+      %b = loop.load %c[%k] : memref<?xf64>
+      %q = arith.addf %p, %b : f64
+      loop.yield %q : f64
+    }
+    loop.store %r, %y[%i] : memref<?xf64>
+  }
+}
+"""
+
+
+def test_additions_that_all_iterations_share_are_partial_sums():
+    made = adjoint_of(POLYNOMIAL, 0, 1)
+    loops = {op.index.name_hint: op for op in made.walk() if isinstance(op, ForOp)}
+    assert loops["io"].step.value.data == 8 and carried_conflict(loops["ii"]) is None
+    whole = adjoint_of(POLYNOMIAL, 0)  # of the numbers x alone there is nothing to share
+    assert carried_conflict(next(op for op in whole.body.block.ops if isinstance(op, ForOp))) is None
+    assert "io" not in {op.index.name_hint for op in whole.walk() if isinstance(op, ForOp)}
+
+
+def test_iterations_that_depend_on_each_other_otherwise_keep_their_sums():
+    carried = POLYNOMIAL.replace("%x[%i]", "%y[0]")  # the value of the iteration before
+    made = adjoint_of(carried, 1)
+    assert "io" not in {op.index.name_hint for op in made.walk() if isinstance(op, ForOp)}
