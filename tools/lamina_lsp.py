@@ -8,13 +8,13 @@ It reports diagnostics as a text changes, and answers hover, go to definition, r
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from ..diagnostics import Diagnostic, FilePosition
 from .diagnostic_json import end_of
-from .language_text import Document
+from .language_text import Document, Span
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
@@ -39,14 +39,33 @@ def make_server() -> LanguageServer:
     documents: dict[str, Document] = {}
 
     def document(uri: str) -> Document:
-        text = server.workspace.get_text_document(uri).source
+        """The document of an editor, empty if it has closed it or never opened it."""
+        held = server.workspace.text_documents.get(uri)
+        text = "" if held is None else held.source
         if uri not in documents or documents[uri].text != text:
             documents[uri] = Document(text, unquote(urlparse(uri).path) or uri)
         return documents[uri]
 
+    def place(params: Any) -> tuple[Document, int, int]:
+        """What a request is about. Columns count UTF-16 units in most editors, characters here."""
+        found, at = document(params.text_document.uri), params.position
+        if at.line >= len(found.lines):
+            return found, at.line, 0
+        line, units = found.lines[at.line], server.workspace.position_codec
+        column = units.position_from_client_units([line], lsp.Position(0, min(at.character, units.client_num_units(line))))
+        return found, at.line, column.character
+
+    def between(found: Document, start: tuple[int, int], end: tuple[int, int]) -> lsp.Range:
+        """A range in the units of the editor."""
+        units = server.workspace.position_codec
+        return units.range_to_client_units(found.lines, lsp.Range(lsp.Position(*start), lsp.Position(*end)))
+
+    def location(uri: str, found: Document, span: Span) -> lsp.Location:
+        return lsp.Location(uri, between(found, (span.line, span.start), (span.line, span.end)))
+
     def publish(uri: str) -> None:
         found = document(uri)
-        shown = [as_diagnostic(each, found, uri) for each in found.diagnostics]
+        shown = [as_diagnostic(each, found, uri, between) for each in found.diagnostics]
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=shown))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
@@ -63,49 +82,52 @@ def make_server() -> LanguageServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        text = document(params.text_document.uri).hover(params.position.line, params.position.character)
+        found, line, column = place(params)
+        text = found.hover(line, column)
         return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
-        span = document(params.text_document.uri).definition(params.position.line, params.position.character)
-        if span is None:
-            return None
-        between = lsp.Range(lsp.Position(span.line, span.start), lsp.Position(span.line, span.end))
-        return lsp.Location(params.text_document.uri, between)
+        found, line, column = place(params)
+        span = found.definition(line, column)
+        return None if span is None else location(params.text_document.uri, found, span)
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-        spans = document(params.text_document.uri).references(params.position.line, params.position.character)
-        at = [lsp.Range(lsp.Position(span.line, span.start), lsp.Position(span.line, span.end)) for span in spans]
-        return [lsp.Location(params.text_document.uri, between) for between in at]
+        found, line, column = place(params)
+        return [location(params.text_document.uri, found, span) for span in found.references(line, column)]
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "%", "@"]))
     def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        found = document(params.text_document.uri).completions(params.position.line, params.position.character)
+        found, line, column = place(params)
         return [
-            lsp.CompletionItem(each.label, kind=lsp.CompletionItemKind(_KINDS[each.kind]), detail=each.detail) for each in found
+            lsp.CompletionItem(each.label, kind=lsp.CompletionItemKind(_KINDS[each.kind]), detail=each.detail)
+            for each in found.completions(line, column)
         ]
 
     return server
 
 
-def as_diagnostic(diagnostic: Diagnostic, document: Document, uri: str) -> Any:
+Between = Callable[[Document, tuple[int, int], tuple[int, int]], Any]
+"""The range of the protocol from a line and column, counted from 0, to another."""
+
+
+def as_diagnostic(diagnostic: Diagnostic, document: Document, uri: str, between: Between) -> Any:
     """A message as the protocol has it; notes are related information, a remedy stands in the next line."""
     from lsprotocol import types as lsp
 
-    def between(place: FilePosition | None) -> lsp.Range:
+    def token_at(place: FilePosition | None) -> lsp.Range:
         start = place or FilePosition(document.name, 1, 1)
         end = end_of(start, document.text)
-        return lsp.Range(lsp.Position(start.line - 1, start.column - 1), lsp.Position(end.line - 1, end.column - 1))
+        return between(document, (start.line - 1, start.column - 1), (end.line - 1, end.column - 1))
 
     return lsp.Diagnostic(
-        range=between(diagnostic.location),
+        range=token_at(diagnostic.location),
         message="\n".join(part for part in (diagnostic.message, diagnostic.remedy) if part),
         severity=lsp.DiagnosticSeverity(_SEVERITIES.get(diagnostic.severity, 1)),
         source="lamina",
         related_information=[
-            lsp.DiagnosticRelatedInformation(lsp.Location(uri, between(note.location)), note.message)
+            lsp.DiagnosticRelatedInformation(lsp.Location(uri, token_at(note.location)), note.message)
             for note in diagnostic.notes
         ],
     )

@@ -12,6 +12,9 @@ import pytest
 from lamina.tools.lamina_opt import main
 from lamina.tools.language_text import Document
 
+sys.path.insert(0, str(Path(__file__).parent))
+from language_server_fuzz import faults_of, session
+
 TEXT = """// RUN: lamina-opt %s -p graph-
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = graph.exp %x : tensor<4xf32>
@@ -51,6 +54,15 @@ async def _session() -> dict[str, Any]:
     found["op"] = await client.text_document_hover_async(lsp.HoverParams(at, lsp.Position(2, 10)))
     found["value"] = await client.text_document_hover_async(lsp.HoverParams(at, lsp.Position(3, 10)))
     found["definition"] = await client.text_document_definition_async(lsp.DefinitionParams(at, lsp.Position(6, 18)))
+    line = 'func.func @f(%a: f32) { %c = arith.addf %a, %a {n = "\U0001d465"} : f32 %d = arith.mulf %c, %c : f32 return }'
+    other = lsp.TextDocumentIdentifier("file:///session/wide.mlir")
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(other.uri, "mlir", 1, line)))
+    found["wide"] = await reports.get()
+    behind = lsp.Position(0, line.rindex("%c") + 2 + 1)  # the letter before takes two units of UTF-16
+    context = lsp.ReferenceContext(include_declaration=True)
+    found["references"] = await client.text_document_references_async(lsp.ReferenceParams(context, other, behind))
+    client.text_document_did_close(lsp.DidCloseTextDocumentParams(other))
+    found["closed"] = await client.text_document_hover_async(lsp.HoverParams(other, behind))
     await client.shutdown_async(None)
     client.exit(None)
     await client.stop()
@@ -69,6 +81,15 @@ def test_a_session_over_standard_input_and_output() -> None:
     assert "Syntax:" in found["op"].contents.value
     assert "%y : tensor<4xf32>" in found["value"].contents.value
     assert (found["definition"].range.start.line, found["definition"].range.start.character) == (1, 10)
+    assert found["wide"] == [] and found["closed"] is None
+    assert [each.range.start.character for each in found["references"]] == [24, 79 + 1, 83 + 1]
+
+
+@pytest.mark.thorough(every=2)
+@pytest.mark.parametrize("number", [1, 4])
+def test_random_sessions(number: int) -> None:
+    pytest.importorskip("pygls", reason="pygls is not installed (extra lamina[lsp])")
+    assert faults_of(session(number)) == []
 
 
 @pytest.mark.parametrize(
