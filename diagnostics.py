@@ -48,9 +48,9 @@ class Diagnostic:
     notes: tuple[Diagnostic, ...] = ()
     remedy: str | None = None
 
-    def at(self, place: FilePosition | None) -> Diagnostic:
+    def at(self, position: FilePosition | None) -> Diagnostic:
         """The same diagnostic, at a location unless it has its own."""
-        return self if self.location is not None else replace(self, location=place)
+        return self if self.location is not None else replace(self, location=position)
 
 
 def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> str:
@@ -59,23 +59,23 @@ def render(diagnostic: Diagnostic, sources: Mapping[str, str] | None = None) -> 
     Args:
         sources: texts by file name, for sources that are no readable files (standard input).
     """
-    place = diagnostic.location
-    head = f"{place}: " if place is not None else ""
-    lines = [f"{head}{diagnostic.severity}: {diagnostic.message}", *_excerpt(place, sources or {})]
+    position = diagnostic.location
+    head = f"{position}: " if position is not None else ""
+    lines = [f"{head}{diagnostic.severity}: {diagnostic.message}", *_excerpt(position, sources or {})]
     lines += [render(note, sources) for note in diagnostic.notes]
     if diagnostic.remedy:
         lines.append(f"  help: {diagnostic.remedy}")
     return "\n".join(lines)
 
 
-def _excerpt(place: FilePosition | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
+def _excerpt(position: FilePosition | None, sources: Mapping[str, str], width: int = 160) -> list[str]:
     """The line at a location and a caret under the column; a long line is cut around it."""
-    if place is None:
+    if position is None:
         return []
-    lines = sources[place.file].split("\n") if place.file in sources else _file_lines(place.file)
-    if not 1 <= place.line <= len(lines):
+    lines = sources[position.file].split("\n") if position.file in sources else _file_lines(position.file)
+    if not 1 <= position.line <= len(lines):
         return []
-    line, column = lines[place.line - 1].rstrip(), max(place.column - 1, 0)
+    line, column = lines[position.line - 1].rstrip(), max(position.column - 1, 0)
     cut = max(0, column - width // 2) if len(line) > width else 0
     shown = "".join(char if char.isprintable() else " " for char in line[cut : cut + width])
     return ["  " + shown, "  " + " " * (column - cut) + "^"]
@@ -103,16 +103,16 @@ def position_of(location: Any) -> FilePosition | None:
         if inner is None:
             continue
         for one in getattr(inner, "data", (inner,)):
-            if (place := position_of(one)) is not None:
-                return place
+            if (position := position_of(one)) is not None:
+                return position
     return None
 
 
 def position_of_op(op: Any) -> FilePosition | None:
     """The location of an op; an op that a pass made without a location has that of the op around it."""
     while op is not None:
-        if (place := position_of(getattr(op, "location", None))) is not None:
-            return place
+        if (position := position_of(getattr(op, "location", None))) is not None:
+            return position
         parent = getattr(op, "parent_op", None)
         op = None if parent is None else parent()
     return None
@@ -134,37 +134,39 @@ def from_exception(error: BaseException) -> Diagnostic:
     if isinstance(error, DiagnosticException):
         text = text.partition("\n")[0]
     leading, text = _leading_position(text)
-    place = position_of(getattr(error, "location", None)) or leading or position_of_op(getattr(error, "op", None))
+    position = position_of(getattr(error, "location", None)) or leading or position_of_op(getattr(error, "op", None))
     notes = tuple(_note(note) for note in getattr(error, "notes", ()))
     remedy = getattr(error, "remedy", None)
     if isinstance(error, InternalError):
-        return Diagnostic("error", f"internal: {text}", place, notes, remedy or REPORT)
+        return Diagnostic("error", f"internal: {text}", position, notes, remedy or REPORT)
     if isinstance(error, LaminaError | DiagnosticException):
-        return Diagnostic("error", text or type(error).__name__, place, notes, remedy)
+        return Diagnostic("error", text or type(error).__name__, position, notes, remedy)
     if isinstance(error, RecursionError):
-        return Diagnostic("error", "the IR is nested too deep", place)
+        return Diagnostic("error", "the IR is nested too deep", position)
     if isinstance(error, MemoryError):
-        return Diagnostic("error", "out of memory", place)
+        return Diagnostic("error", "out of memory", position)
     if isinstance(error, OSError):
         return Diagnostic("error", f"{error.filename}: {error.strerror}" if error.filename else text)
     if isinstance(error, ValueError) and (found := re.match(r"Integer value (-?\d+) is out of range for type (\w+)", text)):
         rule = f"a number of elements, iterations or bytes is {found[1]}, which does not fit {found[2]}"
-        return Diagnostic("error", rule, place, notes, "use smaller sizes or counts")
-    return Diagnostic("error", f"internal: {type(error).__name__}: {text}", place, notes, REPORT)
+        return Diagnostic("error", rule, position, notes, "use smaller sizes or counts")
+    return Diagnostic("error", f"internal: {type(error).__name__}: {text}", position, notes, REPORT)
 
 
 def _of_parse_error(error: Any) -> Diagnostic:
-    def place(span: Any) -> FilePosition:
+    def position(span: Any) -> FilePosition:
         where = span.get_location()
         return FilePosition(where.file, where.line, where.col)
 
-    notes = tuple(Diagnostic("note", (message or "here").strip(), place(span)) for span, message in getattr(error, "refs", ()))
+    notes = tuple(
+        Diagnostic("note", (message or "here").strip(), position(span)) for span, message in getattr(error, "refs", ())
+    )
     message = error.msg.strip() or "does not parse"
     is_name = message[1:2].isupper()  # SSA
     return Diagnostic(
         "error",
         message if is_name else message[:1].lower() + message[1:],
-        place(error.span),
+        position(error.span),
         notes,
         getattr(error, "remedy", None),
     )

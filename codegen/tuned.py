@@ -34,12 +34,12 @@ def directory() -> Path | None:
 
 def load(key: str) -> str | None:
     """The steps kept under a key as pipeline text, or None."""
-    place = directory()
-    if place is None:
+    folder = directory()
+    if folder is None:
         text = _found.get(key)
     else:
         try:
-            data = object_cache.read_private(place / (key + _SUFFIX))
+            data = object_cache.read_private(folder / (key + _SUFFIX))
         except OSError:
             data = None
         text = None if data is None or len(data) > _LIMIT_BYTES else data.decode(errors="replace")
@@ -53,27 +53,27 @@ def save(key: str, steps: str, note: str) -> Path | None:
     """Keep steps, one a line, under a key; where the file is, if there is one."""
     text = "\n".join([_HEADER, *(f"# {line}" for line in note.splitlines()), steps, ""])
     _found[key] = text
-    place = directory()
-    if place is None:
+    folder = directory()
+    if folder is None:
         return None
-    path = place / (key + _SUFFIX)
+    path = folder / (key + _SUFFIX)
     return path if object_cache.write_private(path, text) else None
 
 
 def forget(key: str) -> None:
     """Drop the entry of a key."""
     _found.pop(key, None)
-    if (place := directory()) is not None:
-        (place / (key + _SUFFIX)).unlink(missing_ok=True)
+    if (folder := directory()) is not None:
+        (folder / (key + _SUFFIX)).unlink(missing_ok=True)
 
 
 def state() -> str:
     """A text that changes whenever a schedule is added, changed or removed: part of the keys of code compiled with them."""
-    place = directory()
-    if place is None:
+    folder = directory()
+    if folder is None:
         return f"{len(_found)} {hash(tuple(_found.items()))}" if _found else ""
     try:
-        with os.scandir(place) as entries:
+        with os.scandir(folder) as entries:
             files = sorted((e.name, e.stat().st_mtime_ns, e.stat().st_size) for e in entries if e.name.endswith(_SUFFIX))
     except OSError:
         return ""

@@ -46,10 +46,10 @@ def line_of_value(module: ModuleOp, text: str, value: str) -> FilePosition:
         if not pattern.match(line):
             continue
         for op in module.walk():
-            if (place := position_of(op.location)) is not None and place.line == number and not _has_loc(line):
-                return place
-            if _has_loc(line) and any(result.name_hint == name for result in op.results) and place is not None:
-                return place
+            if (position := position_of(op.location)) is not None and position.line == number and not _has_loc(line):
+                return position
+            if _has_loc(line) and any(result.name_hint == name for result in op.results) and position is not None:
+                return position
     raise LaminaError(f"--why: the input defines no value %{name}")
 
 
@@ -57,12 +57,12 @@ def _has_loc(line: str) -> bool:
     return " loc(" in line
 
 
-def trace(module: ModuleOp, place: FilePosition, title: str) -> str:
+def trace(module: ModuleOp, position: FilePosition, title: str) -> str:
     """The history of a source line: a line for each pass that changes it, then its kernels and loops.
 
     Args:
         module: is brought to phase `scheduled`.
-        place: a source location, whose file may be the last part of a path; the column does not matter.
+        position: a source location, whose file may be the last part of a path; the column does not matter.
         title: the first line.
 
     Raises:
@@ -70,14 +70,14 @@ def trace(module: ModuleOp, place: FilePosition, title: str) -> str:
     """
 
     def is_from(location: Any) -> bool:
-        return any(_is_at(p, place) for p in places_of(location))
+        return any(_is_at(p, position) for p in places_of(location))
 
     before = _ops(module, is_from)
     if not before:
         known = sorted({f"{p.file}:{p.line}" for op in module.walk() for p in places_of(op.location)})
         some = ", ".join(known[:8]) + (" ..." if len(known) > 8 else "")
         raise LaminaError(
-            f"no op is from {place.file}:{place.line}; ops are from: {some or 'nowhere, the input has no locations'}"
+            f"no op is from {position.file}:{position.line}; ops are from: {some or 'nowhere, the input has no locations'}"
         )
     lines = [title, f"  graph: {_names(before)}"]
     steps = list(pipeline.steps_to(module, "scheduled"))
@@ -131,8 +131,8 @@ def _loops(op: Operation) -> tuple[str, ...]:
 
 def why(module: ModuleOp, text: str, value: str) -> str:
     """`--why`: source line, passes and rules, kernels and loops of one value."""
-    place = line_of_value(module, text, value)
-    return trace(module, place, f"{value if value.startswith('%') else '%' + value} is from {place.file}:{place.line}")
+    position = line_of_value(module, text, value)
+    return trace(module, position, f"{value if value.startswith('%') else '%' + value} is from {position.file}:{position.line}")
 
 
 def whence(module: ModuleOp, spot: str) -> str:

@@ -222,17 +222,17 @@ def _program(module: ModuleOp, entry: str, names: Sequence[str] | None, target: 
     configuration = "program", entry, ",".join(names or ())
 
     def build(module: ModuleOp, consume: bool, is_checked: bool = False) -> Code:
-        place = key(module, chosen, *configuration)
+        code_key = key(module, chosen, *configuration)
 
         def make() -> Executable:
             if not is_checked:
                 _check_if_requested(module)
-            if (loaded := _executor.load(place, entry)) is not None:
+            if (loaded := _executor.load(code_key, entry)) is not None:
                 return loaded
             own = module if consume else clone(module)
-            return _executor.store(place, (*pipeline.build(own, entry, names=names, target=chosen), ()), entry)
+            return _executor.store(code_key, (*pipeline.build(own, entry, names=names, target=chosen), ()), entry)
 
-        return _executor.get(place, make)
+        return _executor.get(code_key, make)
 
     if not pipeline.has_many_ops(module):
         return build(module, consume)
@@ -278,12 +278,12 @@ def _kernel(module: ModuleOp, name: str | None, target: Target | None, by_defaul
     """The key of a kernel, and its executable."""
     chosen = pipeline.runnable_target(module, target)
     op = kernels.find_kernel(module, name)
-    place = key(module, chosen, "kernel by default" if by_default else "kernel", op.sym_name.data)
+    code_key = key(module, chosen, "kernel by default" if by_default else "kernel", op.sym_name.data)
 
     def make() -> Executable:
-        return _executor.load(place) or _executor.store(place, kernels.build(module, op, chosen, by_default))
+        return _executor.load(code_key) or _executor.store(code_key, kernels.build(module, op, chosen, by_default))
 
-    return place, _executor.get(place, make).executable
+    return code_key, _executor.get(code_key, make).executable
 
 
 def known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> Executable:
@@ -303,8 +303,8 @@ def known_kernel(facts: str | None, make: Callable[[], ModuleOp]) -> Executable:
     def found() -> Executable:
         if (loaded := _executor.load(note)) is not None:
             return loaded
-        place, executable = _kernel(make(), None, None, by_default=True)
-        object_cache.put(note, b"", {"kept": place})
+        code_key, executable = _kernel(make(), None, None, by_default=True)
+        object_cache.put(note, b"", {"kept": code_key})
         return executable
 
     return _executor.get(note, found).executable

@@ -72,19 +72,19 @@ def read(detected: Target) -> Target:
 
 
 def _text() -> str:
-    place = path()
-    if place is None:
+    file = path()
+    if file is None:
         raise IgnoredError("the object cache is off, or its folder cannot be trusted")
     try:
-        data = object_cache.read_private(place)
+        data = object_cache.read_private(file)
     except FileNotFoundError:
-        raise IgnoredError(f"there is no {place}") from None
+        raise IgnoredError(f"there is no {file}") from None
     except OSError as error:
-        raise IgnoredError(f"{place} cannot be read: {error.strerror}") from None
+        raise IgnoredError(f"{file} cannot be read: {error.strerror}") from None
     if data is None:
-        raise IgnoredError(f"{place} may be written by others, or is no file")
+        raise IgnoredError(f"{file} may be written by others, or is no file")
     if len(data) > _LIMIT_BYTES:
-        raise IgnoredError(f"{place} is too long")
+        raise IgnoredError(f"{file} is too long")
     return data.decode(errors="replace")
 
 
@@ -144,5 +144,5 @@ def differences(target: Target, detected: Target) -> dict[str, object]:
 
 def write(target: Target, detected: Target, notes: str = "") -> Path | None:
     """Store the measurements; the path, if it could be written."""
-    place = path()
-    return place if place is not None and object_cache.write_private(place, text_of(target, detected, notes)) else None
+    file = path()
+    return file if file is not None and object_cache.write_private(file, text_of(target, detected, notes)) else None

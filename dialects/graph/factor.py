@@ -88,9 +88,9 @@ class CholeskyOp(MatrixOp):
     def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         (x,) = operands
         y = np.full_like(x, np.nan)
-        for place, matrix in stacked(x):
+        for outer, matrix in stacked(x):
             try:
-                y[place] = np.linalg.cholesky(matrix)
+                y[outer] = np.linalg.cholesky(matrix)
             except np.linalg.LinAlgError:
                 pass
         return (y,)
@@ -287,11 +287,11 @@ class LuOp(MatrixOp):
         *lead, rows, columns = y.shape
         pivots = np.zeros((*lead, min(rows, columns)), np.int32)
         with np.errstate(all="ignore"):
-            for place, a in stacked(y):
+            for outer, a in stacked(y):
                 for k in range(min(rows, columns)):
                     size = np.abs(np.real(a[k:, k])) + np.abs(np.imag(a[k:, k]))
                     p = k + int(np.argmax(np.where(np.isnan(size), -1, size)))  # NaN are no pivots
-                    pivots[(*place, k)] = p
+                    pivots[(*outer, k)] = p
                     a[[k, p]] = a[[p, k]]
                     if a[k, k] != 0:
                         a[k + 1 :, k] /= a[k, k]
@@ -341,9 +341,9 @@ class PermutationOp(GraphOp):
         (pivots,) = operands
         order = np.broadcast_to(np.arange(self.result_shape()[-1], dtype=np.int32), self.result_shape()).copy()
         last = order.shape[-1] - 1
-        for place in np.ndindex(pivots.shape[:-1]):
-            for k, p in enumerate(np.clip(pivots[place], 0, last)):
-                order[(*place, [k, p])] = order[(*place, [p, k])]
+        for outer in np.ndindex(pivots.shape[:-1]):
+            for k, p in enumerate(np.clip(pivots[outer], 0, last)):
+                order[(*outer, [k, p])] = order[(*outer, [p, k])]
         return (order,)
 
     def nest(self, b: NestWriter) -> None:
@@ -351,13 +351,13 @@ class PermutationOp(GraphOp):
         if n == 0 or 0 in lead:
             return
         with ExitStack() as loops:
-            place, (order,) = [loops.enter_context(b.loop(size)).index for size in lead], b.results
+            outer, (order,) = [loops.enter_context(b.loop(size)).index for size in lead], b.results
             with b.loop(n) as i:
-                b.store(b.scalar.convert(b.position(i.index), i32), order, [*place, i.index])
+                b.store(b.scalar.convert(b.position(i.index), i32), order, [*outer, i.index])
             first, last = b.scalar.const(0, i32), b.scalar.const(n - 1, i32)
             with b.loop(self.shape()[-1], "seq") as k:
-                p = b.scalar.min(b.scalar.max(b.read(0, [*place, k.index]), first), last)
+                p = b.scalar.min(b.scalar.max(b.read(0, [*outer, k.index]), first), last)
                 at = b.index_of(b.scalar.convert(p, index))
-                one, two = (b.load(order, [*place, here]) for here in (k.index, at))
-                b.store(two, order, [*place, k.index])
-                b.store(one, order, [*place, at])
+                one, two = (b.load(order, [*outer, here]) for here in (k.index, at))
+                b.store(two, order, [*outer, k.index])
+                b.store(one, order, [*outer, at])

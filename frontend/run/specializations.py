@@ -216,16 +216,16 @@ class Dispatcher:
             return args, kwargs, ()
         statics = [(k, args[k]) for k in self.static if k < len(args)]
         statics += [(name, kwargs[name]) for name in sorted(self.static_names & kwargs.keys())]
-        for place, value in statics:
+        for parameter, value in statics:
             try:
                 hash(value)
             except TypeError:
                 raise TypeError(
-                    f"{self.name}() static argument {place} must be hashable, got {type(value).__name__}: {value!r:.60}"
+                    f"{self.name}() static argument {parameter} must be hashable, got {type(value).__name__}: {value!r:.60}"
                 ) from None
         moving = tuple(x for k, x in enumerate(args) if k not in self.static)
         # equal values of different types (1, 1.0, True) trace differently
-        typed = tuple((place, type(value), value) for place, value in statics)
+        typed = tuple((parameter, type(value), value) for parameter, value in statics)
         return moving, {k: v for k, v in kwargs.items() if k not in self.static_names}, typed
 
     def trace(self, program: Program, statics: tuple[Any, ...], *facts: Any, **names: Any) -> TracedFunction:
@@ -254,8 +254,8 @@ class Dispatcher:
         """A function of the arguments that are not static."""
         if not statics:
             return of
-        positions = {place: value for place, _, value in statics if isinstance(place, int)}
-        names = {place: value for place, _, value in statics if isinstance(place, str)}
+        positions = {parameter: value for parameter, _, value in statics if isinstance(parameter, int)}
+        names = {parameter: value for parameter, _, value in statics if isinstance(parameter, str)}
 
         @functools.wraps(self.function)
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -267,7 +267,7 @@ class Dispatcher:
 
     def paths(self, structure: TreeDef, statics: tuple[Any, ...]) -> list[str]:
         """The names of the leaves in messages."""
-        return argument_paths(self.function, structure, [place for place, *_ in statics if isinstance(place, int)])
+        return argument_paths(self.function, structure, [parameter for parameter, *_ in statics if isinstance(parameter, int)])
 
     def abstract(self, leaves: Sequence[Any], structure: TreeDef) -> tuple[Aval, ...]:
         try:
@@ -298,7 +298,7 @@ class Dispatcher:
 
     def donated_leaves(self, structure: TreeDef, statics: tuple[Any, ...]) -> list[int]:
         """The numbers of the leaves of donated arguments."""
-        static = {place for place, *_ in statics}
+        static = {parameter for parameter, *_ in statics}
         found: list[int] = []
         position = start = 0
         for child in structure.children[0].children:

@@ -424,17 +424,17 @@ def _name(value: Any, names: dict[str, Any]) -> str:
     return name
 
 
-def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str], names: dict[str, Any]) -> bool:
+def _flatten_code(node: TreeDef, expression: str, lines: list[str], leaves: list[str], names: dict[str, Any]) -> bool:
     if node.kind is None:
-        leaves.append(place)
+        leaves.append(expression)
         return True
     if node.kind is type(None):
-        lines.append(f"if {place} is not None: raise TypeError")
+        lines.append(f"if {expression} is not None: raise TypeError")
         return True
     inner = [f"v{len(lines)}_{k}" for k in range(len(node.children))]
     if node.kind is dict:
-        lines.append(f"if type({place}) is not dict or len({place}) != {len(inner)}: raise TypeError")
-        reads = [f"{place}[{_name(key, names)}]" for key in node.data]
+        lines.append(f"if type({expression}) is not dict or len({expression}) != {len(inner)}: raise TypeError")
+        reads = [f"{expression}[{_name(key, names)}]" for key in node.data]
         for name, read, child in zip(inner, reads, node.children, strict=True):
             if child.kind is None:
                 leaves.append(read)
@@ -445,19 +445,19 @@ def _flatten_code(node: TreeDef, place: str, lines: list[str], leaves: list[str]
         return True
     registered = _registry.get(node.kind)
     if registered is not None and registered.fields is not None:
-        lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
+        lines.append(f"if type({expression}) is not {_name(node.kind, names)}: raise TypeError")
         if registered.static:
-            rest = "".join(f"{place}.{name}, " for name in registered.static)
+            rest = "".join(f"{expression}.{name}, " for name in registered.static)
             lines.append(f"if ({rest}) != {_name(node.data, names)}: raise TypeError")
-        lines += [f"{name} = {place}.{field}" for name, field in zip(inner, registered.fields, strict=True)]
+        lines += [f"{name} = {expression}.{field}" for name, field in zip(inner, registered.fields, strict=True)]
         return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
     if node.kind not in (tuple, list) and (registered is not None or not issubclass(node.kind, tuple)):
         return False
-    lines.append(f"if type({place}) is not {_name(node.kind, names)}: raise TypeError")
+    lines.append(f"if type({expression}) is not {_name(node.kind, names)}: raise TypeError")
     if inner:
-        lines.append(f"{', '.join(inner)}, = {place}")
+        lines.append(f"{', '.join(inner)}, = {expression}")
     else:
-        lines.append(f"if {place}: raise TypeError")
+        lines.append(f"if {expression}: raise TypeError")
     return all([_flatten_code(child, name, lines, leaves, names) for name, child in zip(inner, node.children, strict=True)])
 
 

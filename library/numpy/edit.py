@@ -143,10 +143,10 @@ def _without(x: Tracer, gone: Any, dim: int) -> Tracer:
     """An array without some indices of a dim of symbolic size."""
     if not np.issubdtype(np.asarray(gone).dtype, np.integer):
         raise SizeError(f"delete along a dim of size {x.shape[dim]} takes integers: index by what is left")
-    places = sorted({int(k) for k in np.ravel(gone)}, key=lambda k: (k < 0, k))
-    if places and places[0] >= 0 > places[-1]:
+    positions = sorted({int(k) for k in np.ravel(gone)}, key=lambda k: (k < 0, k))
+    if positions and positions[0] >= 0 > positions[-1]:
         raise SizeError(f"delete along a dim of size {x.shape[dim]} takes indices that all count from one end")
-    cuts = [within(k, x.shape[dim], dim) for k in places]
+    cuts = [within(k, x.shape[dim], dim) for k in positions]
     edges = zip([0, *(k + 1 for k in cuts)], [*cuts, x.shape[dim]], strict=True)
     return concatenate([slice_axis(x, dim, start, stop) for start, stop in edges], dim)
 
@@ -162,15 +162,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     x = lift(arr)
     if axis is None:
         x, axis = ravel(x), 0
-    dim, places = normalize_axis(axis, x.ndim), _known(obj, "insert")
+    dim, positions = normalize_axis(axis, x.ndim), _known(obj, "insert")
     n, v = x.shape[dim], lift_into(values, arr, x.dtype)
-    count = _places(lambda: np.insert(np.arange(n), places, 0), "insert").size - n
+    count = _places(lambda: np.insert(np.arange(n), positions, 0), "insert").size - n
     if count == 1:  # of any number of values
         v = reshape_tracer(v, (1,) * (x.ndim - v.ndim) + v.shape)
-        v = moveaxis(v, 0, dim) if not isinstance(places, slice) and np.ndim(places) == 0 else v
+        v = moveaxis(v, 0, dim) if not isinstance(positions, slice) and np.ndim(positions) == 0 else v
         count = v.shape[dim]
     v = broadcast_tracer(v, (*x.shape[:dim], count, *x.shape[dim + 1 :]))
-    order = _places(lambda: np.insert(np.arange(n), places, np.arange(n, n + count)), "insert")
+    order = _places(lambda: np.insert(np.arange(n), positions, np.arange(n, n + count)), "insert")
     return take(concat_tracers([x, v], dim), order, dim)
 
 
@@ -233,8 +233,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Any
     if index.ndim != x.ndim:
         raise ShapeError(f"put_along_axis needs indices of {x.ndim} dims, got {index.ndim}")
     others = [n for d, n in enumerate(x.shape) if d != axis]
-    places = np.ix_(*map(np.arange, others))
-    grid: list[Any] = [np.expand_dims(place, axis) for place in places]
+    positions = np.ix_(*map(np.arange, others))
+    grid: list[Any] = [np.expand_dims(place, axis) for place in positions]
     grid.insert(axis, counted(index, x.shape[axis], axis))
     return At(x)[tuple(grid)].set(lift_into(values, arr, x.dtype))
 
@@ -254,8 +254,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Any:
     rows, columns = x.shape[0], math.prod(x.shape[1:])
     step = sum(math.prod(x.shape[d + 1 :]) for d in range(x.ndim))
     end = x.size if wrap or rows <= columns or x.ndim > 2 else columns * columns
-    places = np.arange(0, end, step)
-    flat = At(ravel(x))[places].set(resize(lift_into(val, a, x.dtype), places.size))
+    positions = np.arange(0, end, step)
+    flat = At(ravel(x))[positions].set(resize(lift_into(val, a, x.dtype), positions.size))
     return reshape_tracer(flat, x.shape)
 
 
@@ -366,8 +366,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
         wide = (*x.shape[: dim + 1], n, *x.shape[dim + 1 :])
         y = broadcast_tracer(reshape_tracer(x, (*x.shape[: dim + 1], 1, *x.shape[dim + 1 :])), wide)
         return reshape_tracer(y, (*x.shape[:dim], size * n, *x.shape[dim + 1 :]))
-    places = np.arange(size).repeat(counts.astype(np.int64).reshape(-1))
+    positions = np.arange(size).repeat(counts.astype(np.int64).reshape(-1))
     if total_repeat_length is not None:
-        kept = places[:total_repeat_length]
-        places = np.concatenate([kept, np.full(total_repeat_length - kept.size, size - 1)])
-    return take(x, places.astype(np.int64), dim)
+        kept = positions[:total_repeat_length]
+        positions = np.concatenate([kept, np.full(total_repeat_length - kept.size, size - 1)])
+    return take(x, positions.astype(np.int64), dim)

@@ -170,22 +170,22 @@ def _by_place(x: Tracer, dim: int, width: tuple[int, int], mode: Any, options: _
     if is_odd and n > 1:
         return _odd(x, dim, width, int(mode == "reflect"))
     # one copy of the interior, and gathers of the margins
-    places = np.pad(np.arange(n), width, mode)
-    before, after = (take(x, part, dim) for part in (places[: width[0]], places[width[0] + n :]))
+    positions = np.pad(np.arange(n), width, mode)
+    before, after = (take(x, part, dim) for part in (positions[: width[0]], positions[width[0] + n :]))
     return concat_tracers([before, x, after], dim)
 
 
 def _places(n: Any, width: tuple[Any, Any], mode: str) -> Any:
     """What NumPy computes of `arange(n)`, for symbolic sizes."""
-    places = arrays.arange(n + width[0] + width[1]) - width[0]
+    positions = arrays.arange(n + width[0] + width[1]) - width[0]
     if mode == "edge":
-        return arrays.clip(places, 0, n - 1)
+        return arrays.clip(positions, 0, n - 1)
     if mode == "wrap":
-        return remainder(places, n)
+        return remainder(positions, n)
     skipped = int(mode == "reflect")  # an end is not repeated
     period = arrays.maximum(n + n - 2 * skipped, 1)
-    places = remainder(places, period)
-    return arrays.minimum(places, period - (1 - skipped) - places)
+    positions = remainder(positions, period)
+    return arrays.minimum(positions, period - (1 - skipped) - positions)
 
 
 def _odd(x: Tracer, dim: int, width: tuple[int, int], skipped: int) -> Tracer:
@@ -210,8 +210,8 @@ def _by_value(x: Tracer, dim: int, width: tuple[int, int], mode: str, options: _
     if not all(lengths) and any(k == 0 and w for k, w in zip(lengths, width, strict=True)):
         raise ShapeError(f"pad mode {mode!r} needs a stat_length of at least 1, got {list(lengths)} along dim {dim}")
     parts = []
-    for k, places, count in ((lengths[0], (0, lengths[0]), width[0]), (lengths[1], (n - lengths[1], n), width[1])):
-        value = _VALUES[mode](x if k == n else slice_axis(x, dim, *places), dim)
+    for k, positions, count in ((lengths[0], (0, lengths[0]), width[0]), (lengths[1], (n - lengths[1], n), width[1])):
+        value = _VALUES[mode](x if k == n else slice_axis(x, dim, *positions), dim)
         value = rint(value) if is_integer_dtype(x.dtype) and value.dtype.kind == "f" else value
         parts.append(broadcast_tracer(lift_as(expand_dims(value, dim), x.dtype), _resized(x, dim, count)))
     return concat_tracers([parts[0], x, parts[1]], dim)

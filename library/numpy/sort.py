@@ -131,10 +131,10 @@ def argsort(
     x, back = _rows(lift(a), axis)
     last = [x.ndim - 1]
     found = build("argsort", *_keys(reverse_tracer(x, last) if descending else x))
-    places = lift_as(found, INT64)
+    positions = lift_as(found, INT64)
     if descending:
-        places = lift_as(x.shape[-1] - 1, INT64) - reverse_tracer(places, last)
-    return transpose_tracer(places, back)
+        positions = lift_as(x.shape[-1] - 1, INT64) - reverse_tracer(positions, last)
+    return transpose_tracer(positions, back)
 
 
 @array_function
@@ -173,11 +173,11 @@ def _checked(x: Tracer, kth: int | Sequence[int], axis: int | None, kind: str) -
     if kind != "introselect":
         raise ShapeError(f"partition kind must be 'introselect', got {kind!r}")
     size = x.size if axis is None else x.shape[normalize_axis(axis, x.ndim)]
-    for place in map(operator.index, np.ravel(kth).tolist()):
+    for position in map(operator.index, np.ravel(kth).tolist()):
         if isinstance(size, Size):
-            require_at_least(size, place + 1 if place >= 0 else -place)
-        elif not -size <= place < size:
-            raise ShapeError(f"kth {place} is out of bounds for {size} elements")
+            require_at_least(size, position + 1 if position >= 0 else -position)
+        elif not -size <= position < size:
+            raise ShapeError(f"kth {position} is out of bounds for {size} elements")
     return x
 
 
@@ -192,8 +192,8 @@ def top_k(a: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
     (array([9, 9]), array([1, 3]))
     """
     x, back = _rows(lift(a), axis)
-    values, places = (transpose_tracer(y, back) for y in several("top_k", x, k=static_int(k, "k")))
-    return values, places
+    values, positions = (transpose_tracer(y, back) for y in several("top_k", x, k=static_int(k, "k")))
+    return values, positions
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -289,34 +289,34 @@ def _position(points: Tracer, n: Any, method: str) -> Tracer:
     """Where quantiles are in sorted rows of `n` elements: an index with a fraction, 0 to n - 1; 0 in a row without elements."""
     if method in _PLOTTING_POSITIONS:
         alpha, beta = _PLOTTING_POSITIONS[method]
-        place = points * n + (alpha + points * (1 - alpha - beta)) - 1
+        position = points * n + (alpha + points * (1 - alpha - beta)) - 1
     elif method == "averaged_inverted_cdf":
-        place = points * n - 1
-        above = build("ceil", place)
-        place = select(compare("eq", place, above), place + 0.5, above)
+        position = points * n - 1
+        above = build("ceil", position)
+        position = select(compare("eq", position, above), position + 0.5, above)
     elif method == "closest_observation":
-        place = build("rint", points * n) - 1  # to the even one, counted from 1, of two as close
+        position = build("rint", points * n) - 1  # to the even one, counted from 1, of two as close
     else:
-        place = points * (n - 1)
-    last = n - 1 if isinstance(n, Tracer) else lift_as(full_like_tracer(place, 1) * (n - 1), place.dtype)
-    return build("max", build("min", place, last), full_like_tracer(place, 0))
+        position = points * (n - 1)
+    last = n - 1 if isinstance(n, Tracer) else lift_as(full_like_tracer(position, 1) * (n - 1), position.dtype)
+    return build("max", build("min", position, last), full_like_tracer(position, 0))
 
 
-def _between(rows: Tracer, place: Tracer, method: str) -> Tracer:
+def _between(rows: Tracer, position: Tracer, method: str) -> Tracer:
     """The values at positions in sorted rows that may lie between two elements."""
-    low = build("floor", place)
+    low = build("floor", position)
     if method in ("nearest", "closest_observation"):
-        return take_along_axis(rows, lift_as(build("rint", place), INT64), -1)
+        return take_along_axis(rows, lift_as(build("rint", position), INT64), -1)
     if method == "lower":
         return take_along_axis(rows, lift_as(low, INT64), -1)
-    high = build("ceil", place)
+    high = build("ceil", position)
     if method == "higher":
         return take_along_axis(rows, lift_as(high, INT64), -1)
-    first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), place.dtype) for at in (low, high))
+    first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), position.dtype) for at in (low, high))
     if method == _MEAN:
         mixed = (first + second) * 0.5
     else:
-        share = full_like_tracer(place, 0.5) if method == "midpoint" else place - low
+        share = full_like_tracer(position, 0.5) if method == "midpoint" else position - low
         # from the nearer end, as NumPy: exact at both
         step = second - first
         near, far = first + step * share, second - step * (1 - share)
@@ -498,14 +498,14 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     values = lift(x)
     if not (is_integer_dtype(values.dtype) or values.dtype == BOOL) or values.ndim != 1:
         raise DTypeError(f"bincount needs integers in one dim, got {values.dtype} {list(values.shape)}")
-    places = lift_as(values, INT64)
-    places = build("max", places, full_like_tracer(places, 0))
+    positions = lift_as(values, INT64)
+    positions = build("max", positions, full_like_tracer(positions, 0))
     if weights is None:
-        each = full_like_tracer(places, 1)
+        each = full_like_tracer(positions, 1)
     else:
         each = lift(weights) if config.promotion == "jax" else lift_as(weights, FLOAT64)
     each = lift_as(each, narrowed(each.dtype))
-    return build("scatter", full((length,), 0, each.dtype), each, places, kind="add", at=(0,))
+    return build("scatter", full((length,), 0, each.dtype), each, positions, kind="add", at=(0,))
 
 
 @array_function
@@ -540,11 +540,11 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     x, n = reshape_tracer(x, (x.size,)), edges.shape[0] - 1
     if not isinstance(n, Size) and n < 0:  # no edges: no bins
         return full((0,), 0, INT64), edges
-    place = searchsorted(edges, x, "right") - 1
+    position = searchsorted(edges, x, "right") - 1
     last = broadcast_tracer(slice_axis(edges, 0, n, n + 1), x.shape)  # pyright: ignore[reportArgumentType]  a size, too
-    place = select(x == last, full_like_tracer(place, n - 1), place)
-    each = full_like_tracer(place, 1) if weights is None else reshape_tracer(lift(weights), x.shape)
-    counts = build("scatter", full((n,), 0, each.dtype), each, place, kind="add", at=(0,))
+    position = select(x == last, full_like_tracer(position, n - 1), position)
+    each = full_like_tracer(position, 1) if weights is None else reshape_tracer(lift(weights), x.shape)
+    counts = build("scatter", full((n,), 0, each.dtype), each, position, kind="add", at=(0,))
     if density:
         counts = counts / (edges[1:] - edges[:-1]) / sum_of(counts)
     return counts, edges
