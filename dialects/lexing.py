@@ -52,7 +52,7 @@ class LaminaLexer(MLIRLexer):
         # a frozen dataclass would set its fields by one call each
         _set(span, "__dict__", {"start": end - len(text), "end": end, "input": self.input, "line_offset": 0, "text": text})
         token = LexedToken.__new__(LexedToken)
-        token.kind = KIND_BY_PUNCTUATION_SPELLING[text] if group == _PUNCTUATION else _KINDS[group]  # pyright: ignore
+        token.kind = KIND_BY_PUNCTUATION_SPELLING[text] if group == _PUNCTUATION else _KINDS[group]
         token.span, token.text = span, text
         return token
 

@@ -215,7 +215,7 @@ class FuncOp(BaseOp):
         n_inputs, n_results, n_temporaries, n_sizes, n_arenas = self._segments
         self.properties["segments"] = _numbers(n_inputs, n_results, n_temporaries + 1, n_sizes, n_arenas)
         numbers = {size: k for k, size in enumerate(block.args[at : at + n_sizes])}
-        exprs = [AffineConstantExpr(n) if isinstance(n, int) else AffineDimExpr(numbers[n]) for n in sizes]  # pyright: ignore
+        exprs = [AffineConstantExpr(n) if isinstance(n, int) else AffineDimExpr(numbers[n]) for n in sizes]  # pyright: ignore[reportArgumentType]
         entries = [] if self.shapes is None else list(self.shapes.data)
         self.properties["shapes"] = ArrayAttr([*entries, *shapes_attribute([(at, exprs, None)], n_sizes).data])
         return block.insert_arg(type, at)

@@ -92,7 +92,7 @@ _IDENTITY: dict[str, tuple[float, int | str]] = {
 def _constant(value: float | int | bool, sign: float, type: Attribute) -> Attribute:
     """The value of a constant; `sign` distinguishes zeros."""
     scalar: Any = scalar_attribute(value, scalar_of(type))
-    return DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data]) if isinstance(type, VectorType) else scalar  # pyright: ignore
+    return DenseIntOrFPElementsAttr.from_list(type, [scalar.value.data]) if isinstance(type, VectorType) else scalar
 
 
 def scalar_attribute(value: float | int | bool, element: Any) -> FloatAttr | IntegerAttr:

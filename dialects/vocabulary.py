@@ -45,7 +45,7 @@ class CastOp(BaseOp, ABC):
     def verify_(self) -> None:
         source, target = self.input.type, self.result.type
         if isinstance(source, VectorType) != isinstance(target, VectorType) or (
-            isinstance(source, VectorType) and source.get_shape() != target.get_shape()  # pyright: ignore
+            isinstance(source, VectorType) and source.get_shape() != target.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
         ):
             raise VerifyException(f"'{self.name}' op operand and result must have the same lanes, got {source} and {target}")
         takes, gives = _KINDS[self.name]

@@ -128,5 +128,5 @@ def _constants(op: Any) -> dict[str, tuple[int, int]]:
             owner = owner.operands[0].owner
         if isinstance(owner, Operation) and owner.name == "program.get_global":
             type: Any = owner.results[0].type
-            found[owner.properties["name"].string_value()] = (math.prod(type.get_shape()), known_bytes(type) or 0)  # pyright: ignore
+            found[owner.properties["name"].string_value()] = (math.prod(type.get_shape()), known_bytes(type) or 0)  # pyright: ignore[reportAttributeAccessIssue]
     return found

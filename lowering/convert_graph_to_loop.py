@@ -249,7 +249,7 @@ class _FunctionConverter(HostBuffers):
         _decompose_and_fuse(body)
         targets = buffers[len(body.args) :]
         self.buffers.update(zip(body.args, buffers, strict=False))
-        returned = list(zip(body.last_op.operands, targets, strict=True))  # pyright: ignore
+        returned = list(zip(body.last_op.operands, targets, strict=True))  # pyright: ignore[reportOptionalMemberAccess]
         copies = [(value, target) for value, target in returned if not self.assign(value, target)]
         for member in body.ops:
             if not isinstance(member, func.ReturnOp):

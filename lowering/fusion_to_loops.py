@@ -451,7 +451,7 @@ class KernelEmitter:
             contribution = self._body(op, equation, (*point, dim))
         else:
             contribution = self._reduce(op, equation, (*point, dim), sizes[1:])
-        values: list[SSAValue] = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]  # pyright: ignore
+        values: list[SSAValue] = list(contribution) if isinstance(contribution, (tuple, list)) else [contribution]  # pyright: ignore[reportAssignmentType]
         inner.add_op(YieldOp.create(operands=values))
         self.close_to(len(self.indices) - 1)
         builder, element = self.levels[-1].builder, self._reduced_element(op, equation)

@@ -247,7 +247,7 @@ class Replay:
                 return True
             points = [self.points.get(value) for value in op.operands]
             if all(isinstance(point, AffineConstantExpr) for point in points) and type(op) in _OF_SIZES:
-                self.points[result] = _number(_OF_SIZES[type(op)](*(point.value for point in points)))  # pyright: ignore
+                self.points[result] = _number(_OF_SIZES[type(op)](*(point.value for point in points)))  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
                 return True
             if None in points or not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
                 return False

@@ -322,7 +322,7 @@ def give_temporaries(function: program.FuncOp, hosts: Mapping[str, program.FuncO
         for name, (known, sizes) in zip(op.callees, op.more, strict=True):
             callee = hosts.get(name)
             missing = () if callee is None else callee.temporaries[len(known) :]
-            more.append(([*known, *(_temporary(callee, t, sizes, op) for t in missing)], sizes))  # pyright: ignore
+            more.append(([*known, *(_temporary(callee, t, sizes, op) for t in missing)], sizes))  # pyright: ignore[reportArgumentType]
         if [len(given) for given, _ in more] != [len(given) for given, _ in op.more]:
             block.insert_op_before(op.with_more(more), op)
             op.detach()

@@ -73,8 +73,8 @@ def convert_foreign(module: ModuleOp, ctx: Context, entry: str, shapes: Sequence
 
     given: tuple[str, ...] = ()
     for function in module.body.block.ops:
-        if function.name == "func.func" and function.properties["sym_name"].data == entry:  # pyright: ignore
-            types = list(function.function_type.inputs)  # pyright: ignore
+        if function.name == "func.func" and function.properties["sym_name"].data == entry:  # pyright: ignore[reportAttributeAccessIssue]
+            types = list(function.function_type.inputs)  # pyright: ignore[reportAttributeAccessIssue]
             if len(types) == len(shapes) and any(DYNAMIC in type.get_shape() for type in types if type.name == "tensor"):
                 given = tuple("x".join(map(str, shape)) or "_" for shape in shapes)
     run_passes(module, ctx, [("convert-stablehlo-to-graph", {"shapes": given, "entry": entry})])

@@ -127,7 +127,7 @@ def rereads(op: Operation, root: Operation, groups: Groups) -> bool:
     whole = prod(shape_of(root.results[0]))
     read = {v for v in _leads_to(root.results[0]) if prod(shape_of(v)) == whole}
     sums = [v.owner for v in _leads_to(op.results[0]) if any(e.n_reduce for e in groups.loop_form(v.owner))]
-    return any(v in read for found in sums for operand in found.operands for v in _leads_to(operand))  # pyright: ignore
+    return any(v in read for found in sums for operand in found.operands for v in _leads_to(operand))  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _leads_to(value: SSAValue) -> dict[SSAValue, None]:

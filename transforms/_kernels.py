@@ -55,14 +55,14 @@ def linearize_kernel(op: KernelCallOp, linearizer: Linearizer) -> None:
     kernel = op.lookup_as_written()
     arguments = op.arguments(kernel)
     given = [None if a.operand is None else linearizer.tangent(a.operand) for a in arguments]
-    wrt = [k for k, (a, t) in enumerate(zip(arguments, given, strict=True)) if t is not None and has_tangent(a.operand.type)]  # pyright: ignore
+    wrt = [k for k, (a, t) in enumerate(zip(arguments, given, strict=True)) if t is not None and has_tangent(a.operand.type)]  # pyright: ignore[reportOptionalMemberAccess]
     changing = active_values(kernel, [arguments[k].parameter.argument for k in wrt])
     active = [a.parameter.argument in changing for a in arguments]
     made = _derived(op, kernel, f"tangent{_numbers(wrt)}", lambda name: tangent_kernel(kernel, name, wrt)[0])
     b = linearizer.b
     operands: list[SSAValue | TensorType] = []
     for a in arguments:
-        operands.append(a.operand if a.operand is not None else tensor_of(a.result))  # pyright: ignore
+        operands.append(a.operand if a.operand is not None else tensor_of(a.result))  # pyright: ignore[reportArgumentType]
     for a, flag, tangent in zip(arguments, active, given, strict=True):
         if not flag:
             continue
@@ -101,15 +101,15 @@ def transpose_kernel(
     for role, parameter in zip(roles, parameters_of(made), strict=True):
         a = arguments[role.number]
         if role.what == "primal":
-            operands.append(b.full(0, a.result.type) if a.operand is None and a.result is not None else a.operand)  # pyright: ignore
+            operands.append(b.full(0, a.result.type) if a.operand is None and a.result is not None else a.operand)  # pyright: ignore[reportArgumentType]
         elif role.what == "cotangent":
             assert a.result is not None
             cotangent = cotangents.get(a.result)
             operands.append(b.zeros_like(a.result) if cotangent is None else cotangent)
         elif parameter.reads or not parameter.writes:
-            operands.append(b.zeros_like(a.operand))  # pyright: ignore
+            operands.append(b.zeros_like(a.operand))  # pyright: ignore[reportArgumentType]
         else:
-            operands.append(tensor(parameter.element, shape_of(a.operand) or (1,)))  # pyright: ignore
+            operands.append(tensor(parameter.element, shape_of(a.operand) or (1,)))  # pyright: ignore[reportArgumentType]
     call = KernelCallOp.call(made, operands)
     b.insert(call)
     results = iter(call.results)
@@ -157,7 +157,7 @@ def drop_as_written(module: ModuleOp) -> None:
     """Leave no call with the kernel as it was written, and no derived kernel without a call, after derivatives and batches."""
     calls = [op for op in module.walk() if isinstance(op, KernelCallOp)]
     used = {op.kernel.string_value() for op in calls}
-    named = {str(op.properties.pop("as_written").string_value()) for op in calls if op.as_written is not None}  # pyright: ignore
+    named = {str(op.properties.pop("as_written").string_value()) for op in calls if op.as_written is not None}  # pyright: ignore[reportAttributeAccessIssue]
     for op in list(module.body.block.ops):
         name: Any = op.properties.get("sym_name")
         if name is not None and name.data not in used and (DERIVED in op.attributes or name.data in named):

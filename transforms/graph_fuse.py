@@ -180,7 +180,7 @@ def _in_order(units: list[list[Operation]], position: dict[Operation, int]) -> l
     before = {unit_of[op]: unit_of[previous] for previous, op in pairwise(op for op in position if has_effects(op))}
     followers: list[set[int]] = [set() for _ in units]
     for k, members in enumerate(units):
-        needs = {unit_of[o.owner] for op in members for o in op.operands if o.owner in unit_of}  # pyright: ignore
+        needs = {unit_of[o.owner] for op in members for o in op.operands if o.owner in unit_of}  # pyright: ignore[reportArgumentType]
         if k in before:
             needs.add(before[k])
         needs.discard(k)

@@ -96,7 +96,7 @@ def _test(op: CaseOp, outside: dict[SSAValue, SSAValue] | None) -> tuple[SSAValu
     if constant(x) is not None:
         x, y = y, x
     number = constant(y)
-    if predicate.data not in ("eq", "ne") or number is None or shape_of(x) or is_float(x.type.element_type):  # pyright: ignore
+    if predicate.data not in ("eq", "ne") or number is None or shape_of(x) or is_float(x.type.element_type):  # pyright: ignore[reportAttributeAccessIssue]
         return None
     value = x if outside is None else outside.get(x)
     if value is None or number.dtype.kind not in "iu":

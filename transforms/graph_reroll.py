@@ -152,7 +152,7 @@ def _are_chained(bodies: Sequence[Sequence[Operation]]) -> bool:
     """Whether a body reads values that another one computes."""
     owner = {op: k for k, body in enumerate(bodies) for op in body}
     return any(
-        owner.get(operand.owner, k) != k  # pyright: ignore
+        owner.get(operand.owner, k) != k  # pyright: ignore[reportArgumentType, reportCallIssue]
         for k, body in enumerate(bodies)
         for op in body
         for operand in op.operands

@@ -141,7 +141,7 @@ class _Splitter:
 
     def _opaque(self, op: Operation) -> None:
         """An op that names a function, which takes and returns pairs."""
-        types = [pairs_type(r.type) if _is_complex(r) else r.type for r in op.results]  # pyright: ignore
+        types = [pairs_type(r.type) if _is_complex(r) else r.type for r in op.results]  # pyright: ignore[reportArgumentType]
         operands = [self._in_pairs(o) for o in op.operands]
         new = type(op).create(
             operands=operands, result_types=types, properties=dict(op.properties), attributes=dict(op.attributes)

@@ -159,7 +159,7 @@ def _get_global(op: Any) -> Iterator[str]:
     if found is None or found.name != "memref.global":
         yield f"'{name}' does not reference a valid global memref"
     elif found.type != type:  # pyright: ignore[reportAttributeAccessIssue]
-        yield f"result type '{type}' does not match type '{found.type}' of the global memref @{name}"  # pyright: ignore
+        yield f"result type '{type}' does not match type '{found.type}' of the global memref @{name}"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 RULES: dict[str, Rule] = {

@@ -223,7 +223,7 @@ def splat(value: SSAValue) -> Any:
     """The one number that all elements of a value are known to be, or None."""
     owner = value.owner
     while type(owner) in (BroadcastOp, ReshapeOp):
-        owner = owner._operands[0].owner  # pyright: ignore
+        owner = owner._operands[0].owner  # pyright: ignore[reportAttributeAccessIssue]
     if type(owner) is not ConstOp:
         return None
     array = dense_array(owner.value).reshape(-1)

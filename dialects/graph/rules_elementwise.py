@@ -521,5 +521,5 @@ def fold_constants(op: Any, b: GraphBuilder) -> SSAValue | None:
     if any(math.prod(shape_of(value)) > MAX_FOLDED for value in (*op.operands, *op.results)):
         return None
     assert isinstance(op, GraphOp)
-    arrays = op.evaluate(*[operand.owner.evaluate()[0] for operand in op.operands])  # pyright: ignore
+    arrays = op.evaluate(*[operand.owner.evaluate()[0] for operand in op.operands])  # pyright: ignore[reportAttributeAccessIssue]
     return b.const(arrays[0])

@@ -173,7 +173,7 @@ def _cases(statement: ast.Match) -> list[ast.stmt] | None:
             values = pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
             if not all(isinstance(v, ast.MatchValue) for v in values):
                 return None
-            one = [ast.Compare(ast.Name(subject, ast.Load()), [ast.Eq()], [v.value]) for v in values]  # pyright: ignore
+            one = [ast.Compare(ast.Name(subject, ast.Load()), [ast.Eq()], [v.value]) for v in values]  # pyright: ignore[reportAttributeAccessIssue]
             tests.append(one[0] if len(one) == 1 else ast.BoolOp(ast.Or(), list(one)))
         tests += [case.guard] if case.guard is not None else []
         if not tests:

@@ -71,7 +71,7 @@ class Memory(Calls):
         given = self.array(spelled[0]) if not takes_shape else None
         if not takes_shape and given is None:
             self.refuse(spelled[0], f"'{ast.unparse(node.func)}' takes an array of this kernel")
-        element: Any = default_type.type if given is None else ComplexType(given.element) if given.is_complex else given.element  # pyright: ignore
+        element: Any = default_type.type if given is None else ComplexType(given.element) if given.is_complex else given.element  # pyright: ignore[reportArgumentType]
         if len(spelled) == 2:
             element = self.element_type(spelled[1])
         elif value is not None:

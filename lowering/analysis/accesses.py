@@ -60,7 +60,7 @@ def accesses(root: Operation) -> list[Access]:
             block = op.parent
             if block not in loops:
                 loops[block] = tuple(around(op))
-            found.append(Access(op, op.buffer, isinstance(op, StoreOp | ScatterOp), loops[block]))  # pyright: ignore
+            found.append(Access(op, op.buffer, isinstance(op, StoreOp | ScatterOp), loops[block]))  # pyright: ignore[reportAttributeAccessIssue]
     return found
 
 

@@ -109,7 +109,7 @@ class Affine:
     def value(self) -> SSAValue | None:
         """The value, when the expression is a single one."""
         atom = next(iter(self.terms), None)
-        plain = len(self.terms) == 1 and not self.constant and self.terms.get(atom) == 1  # pyright: ignore
+        plain = len(self.terms) == 1 and not self.constant and self.terms.get(atom) == 1  # pyright: ignore[reportArgumentType]
         return atom if plain and isinstance(atom, SSAValue) else None
 
     @property

@@ -255,7 +255,7 @@ class _Adjoint:
         inside = {v for inner in walk(op) for v in inner.results}
         values = {v: self.get(v) for inner in walk(op) for v in inner.operands if v not in inside}
         new = copy(op, values, b.block)
-        return new.results[op.results.index(value)]  # pyright: ignore
+        return new.results[op.results.index(value)]
 
     def affine(self, value: SSAValue) -> Affine:
         """An index value as an expression of what is there."""
@@ -486,7 +486,7 @@ class _Adjoint:
         return [Affine.of(0)], [last + 1], 1
 
     def _bounds(self, map: object, operands: Sequence[SSAValue]) -> list[Affine]:
-        return at(map, operands, {v: self.affine(v) for v in operands})  # pyright: ignore
+        return at(map, operands, {v: self.affine(v) for v in operands})  # pyright: ignore[reportArgumentType]
 
     def _one(self, b: SlopeBuilder, forms: Sequence[Affine], word: str) -> Affine:
         first, *others = forms

@@ -46,7 +46,7 @@ def batched_kernel(kernel: KernelOp, name: str, batched: Sequence[bool]) -> Kern
         if isinstance(type, MemRefType) and (flag or p.argument in given):
             shapes.append((k, sizes, strides))
     arguments += [(s.name_hint or "size", s.type) for s in symbols] + [(batch, index_type)]
-    made = KernelOp.build_kernel(name, arguments, shapes)  # pyright: ignore
+    made = KernelOp.build_kernel(name, arguments, shapes)  # pyright: ignore[reportArgumentType]
     made.location = kernel.location
     new = list(made.body.block.args)
     loop = ForOp.build_loop(0, as_map([Affine.of(new[-1])]), kind="parallel", name=FreshNames(kernel, [batch]).of("b"))

@@ -131,7 +131,7 @@ def drop_arguments(kernel: KernelOp, dropped: Sequence[BlockArgument]) -> None:
     for argument in dropped:
         block.erase_arg(argument)
     arguments = list(block.args)
-    numbered = [(arguments.index(a), sizes, strides) for a, sizes, strides in shapes]  # pyright: ignore
+    numbered = [(arguments.index(a), sizes, strides) for a, sizes, strides in shapes]  # pyright: ignore[reportArgumentType]
     if numbered:
         kernel.properties["shapes"] = shapes_attribute(numbered, len(symbols))
     else:

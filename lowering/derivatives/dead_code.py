@@ -80,7 +80,7 @@ class _Marks:
             return
         self._op(owner)
         if isinstance(owner, _Carrier):
-            self._position(owner, owner.results.index(value))  # pyright: ignore
+            self._position(owner, owner.results.index(value))
 
     def _position(self, op: _Carrier, k: int) -> None:
         if (op, k) in self.carried:

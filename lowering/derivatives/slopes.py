@@ -115,9 +115,9 @@ _BY_TYPE: dict[type[Operation], Sequence[Slope | None]] = {
     arith.MaximumfOp: (_by_choice("gt"), _swapped(_by_choice("gt"))),
     arith.MinimumfOp: (_by_choice("lt"), _swapped(_by_choice("lt"))),
     math.FmaOp: (*(Slope(lambda b, d, xs, r, k=k: b.mul(d, xs[1 - k])) for k in range(2)), _SAME),
-    math.AbsFOp: (_factor(AbsOp.derivative.factors[0]),),  # pyright: ignore
-    math.PowFOp: tuple(_factor(f) for f in PowOp.derivative.factors),  # pyright: ignore
-    vocabulary.RemFOp: (_SAME, _factor(RemOp.derivative.factors[1])),  # pyright: ignore
+    math.AbsFOp: (_factor(AbsOp.derivative.factors[0]),),  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+    math.PowFOp: tuple(_factor(f) for f in PowOp.derivative.factors),  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
+    vocabulary.RemFOp: (_SAME, _factor(RemOp.derivative.factors[1])),  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
     **{row.op: tuple(_factor(f) for f in row.derivative) for row in FUNCTIONS.values() if row.derivative},
     math.TanhOp: (_factor(lambda b, x, y: b.sech2(x), needs_result=False),),
     vocabulary.SelectOp: (

@@ -74,7 +74,7 @@ def additions(nest: ForOp) -> list[Addition] | None:
             if addition is None:
                 return None
             found.append(addition)
-            own.add(op.value.owner.operands[0].owner)  # pyright: ignore
+            own.add(op.value.owner.operands[0].owner)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue]
         elif isinstance(op, WhileOp | AllocOp) or (isinstance(op, ForOp) and op.results and op.kind.data != "reduce"):
             return None
         elif op.regions and not isinstance(op, ForOp | IfOp):
@@ -96,7 +96,7 @@ def _addition(op: StoreOp, nest: ForOp) -> Addition | None:
     loops: list[ForOp] = []
     parent: Operation | None = op
     while parent is not nest:
-        parent = parent.parent_op()  # pyright: ignore
+        parent = parent.parent_op()
         if not isinstance(parent, ForOp):
             return None
         loops.append(parent)

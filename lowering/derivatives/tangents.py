@@ -160,8 +160,8 @@ class _Tangents:
         lower, upper = self._bounds(op)
         monoid = None if op.monoid is None else op.monoid.data
         new = ForOp.build_loop(
-            lower,  # pyright: ignore
-            upper,  # pyright: ignore
+            lower,  # pyright: ignore[reportArgumentType]
+            upper,  # pyright: ignore[reportArgumentType]
             step=op.step.value.data,
             kind=op.kind.data,
             monoid=monoid,
@@ -194,7 +194,7 @@ class _Tangents:
         attained = b.cmp("eq", self.values[init], extreme)
         inits = [b.select(attained, one, zero), zero if tangent is None else b.select(attained, tangent, zero)]
         lower, upper = self._bounds(op)
-        new = ForOp.build_loop(lower, upper, step=op.step.value.data, kind="reduce", monoid="add", inits=inits)  # pyright: ignore
+        new = ForOp.build_loop(lower, upper, step=op.step.value.data, kind="reduce", monoid="add", inits=inits)  # pyright: ignore[reportArgumentType]
         new.index.name_hint, new.location = op.index.name_hint, op.location
         kept = dict(self.values)
         value, change = self._body(op, new.body.block, new.body.block.args, [0])
@@ -211,7 +211,7 @@ class _Tangents:
         """A loop that carries the value and its tangent."""
         inits, changing = self._inits(op, b)
         lower, upper = self._bounds(op)
-        new = ForOp.build_loop(lower, upper, step=op.step.value.data, inits=inits, name=op.index.name_hint)  # pyright: ignore
+        new = ForOp.build_loop(lower, upper, step=op.step.value.data, inits=inits, name=op.index.name_hint)  # pyright: ignore[reportArgumentType]
         new.location = op.location
         block = new.body.block
         found = self._body(op, block, block.args[:1], changing)
@@ -220,7 +220,7 @@ class _Tangents:
         tangents: list[SSAValue] = []
         for n, k in enumerate(changing):
             xs = (block.args[1 + k], found[k])
-            slopes = slopes_of(values[k].owner)  # pyright: ignore
+            slopes = slopes_of(values[k].owner)  # pyright: ignore[reportArgumentType]
             parts = zip(slopes, (block.args[1 + count + n], found[count + n]), strict=True)
             one, two = (s.through(inner, d, xs, values[k]) for s, d in parts if s is not None)
             tangents.append(inner.add(one, two))
@@ -269,7 +269,7 @@ def _shadow(op: AllocOp, values: dict[SSAValue, SSAValue], b: SlopeBuilder) -> S
     """The buffer of tangents for a local one."""
     new = AllocOp.build_alloc(
         op.space.data, op.buffer.type, [values[v] for v in op.sizes], f"d{op.buffer.name_hint or 'local'}"
-    )  # pyright: ignore
+    )
     b.insert_op(new)
     return new.buffer
 

@@ -95,5 +95,5 @@ class GraphSelectKernelsPass(ModulePass):
 
 def _free_name(module: ModuleOp, name: str) -> str:
     """A symbol that the module does not have yet."""
-    taken = {one.properties["sym_name"].data for one in module.body.block.ops if "sym_name" in one.properties}  # pyright: ignore
+    taken = {one.properties["sym_name"].data for one in module.body.block.ops if "sym_name" in one.properties}  # pyright: ignore[reportAttributeAccessIssue]
     return next(chosen for k in range(len(taken) + 1) if (chosen := f"{name}_{k}" if k else name) not in taken)

@@ -259,7 +259,7 @@ def run(function: Callable[..., Any]) -> Callable[..., Any]:
 def _session() -> Any:
     """The state of a captured function lasts as long as its trace."""
     kept, before = dict(state.__dict__), asked.captured
-    state.__init__()  # pyright: ignore
+    state.__init__()
     asked.captured = True
     try:
         yield
