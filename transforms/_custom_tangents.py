@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ..dialects.graph.autodiff import TransposedOp, has_tangent
-from ..dialects.graph.base import Bilinear, GraphOp, Linear
+from ..dialects.graph.base import Bilinear, Custom, GraphOp, Linear
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.custom import CustomDerivativeOp, TransposeOfOp
 from ..dialects.graph.effects import AfterOp, EffectOp, has_effects
@@ -113,6 +113,8 @@ def _is_linear_in(op: Operation, zeros: set[SSAValue]) -> bool:
     if isinstance(op.derivative, Linear):
         linear = range(len(op.operands)) if op.derivative.operands is None else op.derivative.operands
         return all(op.operands[k] in zeros for k in linear)
+    if isinstance(op.derivative, Custom) and op.derivative.linear:  # a quotient by its dividend
+        return all(op.operands[k] in zeros for k in op.derivative.linear)
     return False
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...api import build, lift, operation
+from ...api import Tracer, build, lift, operation
+from ...api.functions import with_slopes
 from ..numpy import namespace as lnp
 from .gammas import digamma
 from .integrals import dawsn
-from .parts import EXP_RATIO, LOG_RATIO, NEAR_LOG, as_float, floats, polynomial
+from .parts import EXP_RATIO, as_float, floats, polynomial
 
 cbrt, exp2, expm1, log1p, sinc, psi = lnp.cbrt, lnp.exp2, lnp.expm1, lnp.log1p, lnp.sinc, digamma
 
@@ -49,41 +50,77 @@ def log_expit(x: Any, /) -> Any:
     return -lnp.logaddexp(-as_float(x), 0.0)
 
 
-@operation
-def inv_boxcox(y: Any, lmbda: Any, /) -> Any:
-    """The inverse of `boxcox`: `(1 + lmbda y)**(1 / lmbda)`, `exp(y)` where `lmbda` is 0."""
-    return lnp.exp(_log_of_box_cox(y, lmbda))
+def _huber_value(delta: Tracer, r: Tracer) -> Any:
+    size = lnp.abs(r)
+    return lnp.where(delta < 0, math.inf, lnp.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta)))
 
 
-@operation
-def inv_boxcox1p(y: Any, lmbda: Any, /) -> Any:
-    """The inverse of `boxcox1p`: `inv_boxcox(y, lmbda) - 1`."""
-    return lnp.expm1(_log_of_box_cox(y, lmbda))
-
-
-def _log_of_box_cox(y: Any, power: Any) -> Any:
-    y, power = floats(y, power)
-    z = power * y
-    near = (lnp.abs(z) < NEAR_LOG) | (power == 0)
-    series = y * polynomial(lift(lnp.where(near & (lnp.abs(z) < 1), z, 0.0)), LOG_RATIO)
-    return lnp.where(near, series, lnp.log1p(lnp.where(near, 1.0, z)) / lnp.where(near, 1.0, power))
+_huber = with_slopes(
+    _huber_value,
+    lambda y, delta, r: lnp.where((delta < 0) | (lnp.abs(r) <= delta), 0.0, lnp.abs(r) - delta),
+    lambda y, delta, r: lnp.where(delta < 0, 0.0, lnp.where(lnp.abs(r) <= delta, r, delta * lnp.sign(r))),
+)
 
 
 @operation
 def huber(delta: Any, r: Any, /) -> Any:
     """Huber's loss: `r**2 / 2` up to `delta`, `delta * (|r| - delta / 2)` beyond; infinite for a negative `delta`."""
-    delta, r = floats(delta, r)
-    size = lnp.abs(r)
-    return lnp.where(delta < 0, math.inf, lnp.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta)))
+    return _huber(*floats(delta, r))
+
+
+def _sides(delta: Tracer, r: Tracer) -> tuple[Any, Any]:
+    """Both numbers over their hypotenuse, which may be infinite; 0 at the origin."""
+    size = lnp.hypot(delta, r)
+    endless = size == math.inf
+    over = lnp.where((size == 0) | endless, 1.0, size)
+    c, s = (lnp.where(endless, lnp.where(lnp.abs(x) == math.inf, lnp.sign(x), 0.0), x / over) for x in (delta, r))
+    return c, s
+
+
+def _pseudo_huber_by_r(delta: Tracer, r: Tracer) -> Any:
+    """`r delta / hypot(delta, r)`; the larger one is divided."""
+    c, s = _sides(delta, r)
+    inside = lnp.abs(r) <= delta
+    return lnp.where(inside, lnp.where(inside, r, 0.0) * c, lnp.where(inside, 0.0, delta) * s)
+
+
+def _cube(x: Any) -> Any:
+    return x * x * x
+
+
+def _pseudo_huber_by_delta(delta: Tracer, r: Tracer) -> Any:
+    c, s = _sides(delta, r)
+    return r * s * (s / (1.0 + c)) * (s / (1.0 + c))
+
+
+def _pseudo_huber_second(delta: Tracer, r: Tracer) -> Any:
+    """Twice by `delta`: `-(1 - c)**2 (2 + c)` without cancellation."""
+    c, s = _sides(delta, r)
+    rest = s * s / (1.0 + c)
+    return -rest * rest * (2.0 + c)
+
+
+# second derivatives as they are, since those of the first ones are differences of infinite terms
+_by_r = with_slopes(
+    _pseudo_huber_by_r, lambda y, delta, r: _cube(_sides(delta, r)[1]), lambda y, delta, r: _cube(_sides(delta, r)[0])
+)
+_by_delta = with_slopes(
+    _pseudo_huber_by_delta,
+    lambda y, delta, r: _pseudo_huber_second(delta, r),
+    lambda y, delta, r: _cube(_sides(delta, r)[1]),
+)
+_pseudo_huber = with_slopes(
+    lambda delta, r: r * _pseudo_huber_by_r(delta, r) / (1.0 + _sides(delta, r)[0]),
+    lambda y, delta, r: _by_delta(delta, r),
+    lambda y, delta, r: _by_r(delta, r),
+)
 
 
 @operation
 def pseudo_huber(delta: Any, r: Any, /) -> Any:
     """`delta**2 * (sqrt(1 + (r / delta)**2) - 1)`, 0 where either is 0; infinite for a negative `delta`."""
     delta, r = floats(delta, r)
-    u = r / lnp.where(delta == 0, 1.0, delta)
-    root = lnp.sqrt(1.0 + u * u)
-    return lnp.where(delta < 0, math.inf, lnp.where(delta == 0, 0.0, delta * r * (u / (root + 1.0))))
+    return lnp.where(delta < 0, math.inf, _pseudo_huber(lnp.where(delta < 0, 0.0, delta), r))
 
 
 @operation

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, build, full_like_tracer, lift, operation
-from ...api.functions import jvp, with_slopes
+from ...api import Tracer, build, full_like_tracer, operation
+from ...api.functions import with_slopes
 from ..numpy.elementwise import compare, select
 from ..numpy.ufuncs import floor
 from .gammas import (
@@ -22,15 +22,18 @@ from .gammas import (
     STIRLING,
     at_beta_poles,
     betaln,
+    betaln_everywhere,
     digamma,
+    digamma_everywhere,
     gammaln_near_zeros,
     gammasgn,
     is_large,
     is_pole,
+    log_beta_slope,
     log_gamma_ratio,
     zeta,
 )
-from .parts import as_float, floats, polynomial
+from .parts import as_float, floats, polynomial, slope_along, with_products
 
 _STIRLING_FROM = 11
 _OVERFLOWS = {4: 36.0, 8: 172.0}
@@ -91,13 +94,18 @@ def gamma_size(x: Tracer) -> Tracer:
     return select(reflects, reflected, select(far, y, y / size))
 
 
-def _gamma_slope(y: Tracer, x: Tracer) -> Tracer:
+def _gamma_value(x: Tracer) -> Tracer:
+    return gammasgn(x) * gamma_size(x)
+
+
+def _gamma_slope(x: Tracer) -> Tracer:
+    y = _gamma(x)
     infinite = _is("eq", x, math.inf)  # where digamma's slope is 0, and the product of that and y NaN
     regular = build("not", infinite)
     return select(infinite, y, _where(regular, y, 1) * digamma(_where(regular, x, 1)))
 
 
-_gamma = with_slopes(lambda x: gammasgn(x) * gamma_size(x), _gamma_slope)
+_gamma = with_slopes(_gamma_value, lambda y, x: with_products(_gamma_slope)(x))
 
 
 @operation
@@ -219,7 +227,7 @@ def _fits(*xs: Tracer) -> Tracer:
 def _put_right(x: Tracer, lost: Tracer) -> Tracer:
     """The factor of `gamma(x)` where the argument is `x + lost`."""
     exact = _is("eq", lost, 0)
-    return 1.0 + select(exact, lost, lost * digamma(_where(build("not", exact), x, 1)))
+    return 1.0 + select(exact, lost, lost * digamma_everywhere(_where(build("not", exact), x, 1)))
 
 
 def _beta_value(a: Tracer, b: Tracer) -> Tracer:
@@ -234,7 +242,7 @@ def _beta_value(a: Tracer, b: Tracer) -> Tracer:
     few = _both(_fits(a, b, total), build("not", large))
     x, y, z = (_where(few, v, 1) for v in (low, high, total))
     direct = gamma_size(x) / gamma_size(z) * gamma_size(y) / _put_right(z, _where(few, lost, 0))
-    logarithm = build("exp", betaln(a, b))
+    logarithm = build("exp", betaln_everywhere(a, b))
     sign = gammasgn(a) * gammasgn(b) * gammasgn(total)
     sign = select(_is("eq", high, math.inf), gammasgn(low), sign)
     y = turned * sign * select(large, products, select(few, direct, logarithm))
@@ -251,27 +259,50 @@ def _at_zeros(a: Tracer, b: Tracer) -> Tracer:
 
 def _times_slope(logarithm: Callable[..., Any], k: int) -> Callable[..., Tracer]:
     """The slope of a function by its operand `k` from that of its logarithm."""
+    along = slope_along(logarithm, k)
+    return lambda y, *operands: y * along(*operands)
 
-    def slope(y: Tracer, *operands: Tracer) -> Tracer:
-        def along(v: Any) -> Any:
-            return logarithm(*operands[:k], v, *operands[k + 1 :])
 
-        return y * lift(jvp(along, (operands[k],), (full_like_tracer(operands[k], 1),))[1])
+def _sine(x: Tracer) -> Tracer:
+    """`sin(pi x)`."""
+    whole = build("rint", x)
+    y = build("sin", (x - whole) * math.pi)
+    return select(compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole), -y, y)
 
-    return slope
+
+def _vanishing_beta_slope(a: Tracer, b: Tracer, k: int) -> Tracer:
+    """The slope of the beta function where it is 0: `a + b` is a pole of the gamma function, and neither operand is.
+
+    By `beta(a, b) = beta(b, c) sin(pi (a + b)) / sin(pi a)`, `c = 1 - a - b`, which has slopes of all orders there.
+    """
+    c, end = 1.0 - a - b, 1.0 - a
+    size = gammasgn(b) * gammasgn(end) * build("exp", betaln(b, c))
+    logarithmic = digamma(end if k == 0 else b) - digamma(c)
+    sine_slope = slope_along(lambda a, b: _sine(a + b) / _sine(a), k)(a, b)
+    return size * (sine_slope + _sine(a + b) / _sine(a) * logarithmic)
 
 
 def _beta_slope(k: int) -> Callable[..., Tracer]:
-    times = _times_slope(betaln, k)
-
     def slope(y: Tracer, *operands: Tracer) -> Tracer:
         mine, other = operands[k], operands[1 - k]
         zero, beside = _is("eq", mine, 0), _is("eq", other, 0)
         at_zero = build("or", zero, beside)
-        regular = times(*(_where(build("not", at_zero), v, 1) for v in (y, *operands)))
+        vanishes = _both(is_pole(mine + other), build("not", build("or", is_pole(mine), is_pole(other))))
+        endless, end = _is("eq", mine, math.inf), _is("eq", other, math.inf)
+        special = build("or", build("or", at_zero, vanishes), build("or", endless, end))
+        regular = build("not", special)
+        slope = _where(regular, y, 1) * log_beta_slope(_where(regular, mine, 1), _where(regular, other, 1))
+        first, second = (_where(vanishes, v, -0.5) for v in operands)
+        vanishing = _vanishing_beta_slope(first, second, k)
+        slope = select(vanishes, vanishing, slope)
+        # as gamma(other) * mine**-other
+        flat = full_like_tracer(y, 0)
+        slope = select(endless, select(_is("gt", other, -1), flat, -other * y), slope)
+        slope = select(_both(end, build("not", endless)), select(_is("gt", mine, 0), flat, -y), slope)
         # the slope of 1 / mine, or that of the next term, digamma(1) - digamma(mine), where 1 / other does not depend on it
-        limit = -lift(jvp(digamma, (_where(beside, mine, 1),), (full_like_tracer(mine, 1),))[1])
-        return select(zero, full_like_tracer(y, -math.inf), select(beside, limit, regular))
+        back = 1.0 / _where(zero, mine, 1)
+        limit = -slope_along(digamma, 0)(_where(beside, mine, 1))
+        return select(zero, -back * back, select(beside, limit, slope))
 
     return slope
 

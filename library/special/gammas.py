@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, as_array, build, full_like_tracer, lift, operation
-from ...api.functions import jvp, with_slopes
+from ...api import Tracer, as_array, build, full_like_tracer, operation
+from ...api.functions import with_slopes
 from ..numpy.elementwise import compare, select
 from ..numpy.math import power
 from ..numpy.ufuncs import floor, tan
-from .parts import as_float, chebyshev, floats, polynomial
+from .parts import as_float, chebyshev, floats, polynomial, slope_along, with_products
 
 _SHIFT = 8
 # Stirling's series: bernoulli(2 * k) / (2 * k * (2 * k - 1))
@@ -109,18 +108,7 @@ def digamma(x: Any, /) -> Any:
 _cotangent = with_slopes(lambda x: 1.0 / tan(x), lambda y, x: -1.0 - y * y)
 
 
-def with_products(function: Callable[[Tracer], Tracer]) -> Callable[[Tracer], Tracer]:
-    """A function whose derivatives of all orders are products of its slopes: an infinite tangent or cotangent meets one slope,
-    not the terms of a formula, whose sum it would make NaN.
-    """
-
-    def slope(x: Tracer) -> Tracer:
-        return lift(jvp(function, (x,), (full_like_tracer(x, 1),))[1])
-
-    return with_slopes(function, lambda y, x: with_products(slope)(x))
-
-
-def _digamma_everywhere(x: Tracer) -> Tracer:
+def digamma_everywhere(x: Tracer) -> Tracer:
     near = compare("lt", build("abs", x), full_like_tracer(x, 0.5))
     below = compare("le", x, full_like_tracer(x, -0.5))
     y = _digamma_of_positive(select(near, x + 1.0, select(below, 1.0 - x, x)))
@@ -132,7 +120,7 @@ def _digamma_everywhere(x: Tracer) -> Tracer:
     return y + select(pole, full_like_tracer(x, math.nan), full_like_tracer(x, 0))
 
 
-_digamma = with_products(_digamma_everywhere)
+_digamma = with_products(digamma_everywhere)
 
 LARGE = 8
 
@@ -156,35 +144,77 @@ def is_pole(x: Tracer) -> Tracer:
     return build("and", build("and", finite, compare("le", x, full_like_tracer(x, 0))), compare("eq", x, floor(x)))
 
 
+def _is_finite_pole(a: Tracer, b: Tracer) -> Tracer:
+    """Where `gamma(a)` and `gamma(a + b)` have poles, and `b` is a positive whole number."""
+    whole = build("and", compare("eq", b, floor(b)), compare("ge", b, full_like_tracer(b, 1)))
+    return build("and", whole, build("and", is_pole(a), is_pole(a + b)))
+
+
 def at_beta_poles(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer, Tracer]:
     """Arguments where the beta function has the same value but for a sign, and that. A quotient of two poles is the limit
     beside a negative whole number: `beta(a, n) = (-1)**n beta(1 - a - n, n)`.
     """
     swaps = compare("lt", b, a)
     a, b = select(swaps, b, a), select(swaps, a, b)
-    finite = build("and", is_pole(a), build("and", is_pole(a + b), compare("eq", b, floor(b))))
-    finite = build("and", finite, compare("ge", b, full_like_tracer(b, 1)))
+    finite = _is_finite_pole(a, b)
     odd = compare("ne", floor(b * 0.5) + floor(b * 0.5), b)
     one = full_like_tracer(a, 1)
     return select(finite, 1.0 - b - a, a), b, select(build("and", finite, odd), -one, one)
 
 
-@operation
-def betaln(a: Any, b: Any, /) -> Any:
-    """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
-    a, b, _ = at_beta_poles(*floats(a, b))
+def betaln_everywhere(a: Tracer, b: Tracer) -> Tracer:
+    """`betaln` after `at_beta_poles`, by its formula alone."""
     ordered = compare("ge", a, b)
     high, low = select(ordered, a, b), select(ordered, b, a)
     large = build("and", is_large(high), compare("gt", low, full_like_tracer(low, 0)))
     step = _log_gamma_step(select(large, high, full_like_tracer(high, LARGE)), select(large, low, full_like_tracer(low, 1)))
-    other = gammaln(select(large, full_like_tracer(high, 1), high)) - gammaln(select(large, full_like_tracer(a, 1), a + b))
-    y = gammaln(low) + select(large, -step, other)
+    one = full_like_tracer(high, 1)
+    other = _gammaln_everywhere(select(large, one, high)) - _gammaln_everywhere(select(large, one, a + b))
+    y = _gammaln_everywhere(low) + select(large, -step, other)
     inf = full_like_tracer(high, math.inf)
     endless = compare("eq", high, inf)
     positive = compare("gt", low, full_like_tracer(low, 0))
     y = select(build("and", endless, compare("gt", low, -inf)), select(positive, -inf, inf), y)
-    undecided = compare("ne", y, y)  # elsewhere the slopes of y are infinite, as they should be
-    return select(build("and", undecided, build("or", is_pole(a), is_pole(b))), inf, y)
+    return select(build("and", compare("ne", y, y), build("or", is_pole(a), is_pole(b))), inf, y)
+
+
+def _digamma_step(x: Tracer, step: Tracer) -> Tracer:
+    """`digamma(x + step) - digamma(x)`."""
+    large = build("and", is_large(x), is_large(x + step))
+    one = full_like_tracer(x, 1)
+    by_series = slope_along(_log_gamma_step, 0)(
+        select(large, x, full_like_tracer(x, LARGE)), select(large, step, full_like_tracer(x, 0))
+    )
+    return select(large, by_series, digamma(select(large, one, x + step)) - digamma(select(large, one, x)))
+
+
+def log_beta_slope(a: Tracer, b: Tracer) -> Tracer:
+    """The slope of `betaln` by `a`."""
+    zero, inf, one = (full_like_tracer(a, v) for v in (0, math.inf, 1))
+    pole, flat = compare("eq", a, zero), build("or", compare("eq", b, zero), compare("eq", a, inf))
+    endless = build("and", compare("eq", b, inf), build("not", flat))
+    regular = build("not", build("or", endless, build("or", pole, flat)))
+    x, y = select(regular, a, one), select(regular, b, one)
+    # digamma(x) - digamma(x + step); of the function that `at_beta_poles` takes instead
+    low = build("and", _is_finite_pole(x, y), compare("lt", x, y))
+    high = build("and", _is_finite_pole(y, x), compare("lt", y, x))
+    step = select(low, -y, select(high, 1.0 - x - x - y, y))
+    y = -_digamma_step(select(low, 1.0 - x, x), step)
+    y = select(endless, -inf, select(flat, zero, y))
+    return select(pole, -build("div", one, select(pole, a, one)), y)  # as gammaln at zero of either sign
+
+
+_betaln = with_slopes(
+    lambda a, b: betaln_everywhere(*at_beta_poles(a, b)[:2]),
+    lambda y, a, b: log_beta_slope(a, b),
+    lambda y, a, b: log_beta_slope(b, a),
+)
+
+
+@operation
+def betaln(a: Any, b: Any, /) -> Any:
+    """The logarithm of the beta function, `gammaln(a) + gammaln(b) - gammaln(a + b)`."""
+    return _betaln(*floats(a, b))
 
 
 @operation
@@ -234,14 +264,9 @@ _EULER_MACLAURIN = tuple(
 """`bernoulli(2 k) / (2 k)!`."""
 
 
-@operation
-def zeta(x: Any, q: Any = 1.0, /) -> Any:
-    """Hurwitz's zeta function, the sum of `(q + k)**-x`, for x > 1 and q > 0; Riemann's with q = 1.
-
-    By the formula of Euler and Maclaurin: nine terms, an integral, twelve corrections. Infinite at x = 1, NaN elsewhere.
-    """
-    x, q = floats(x, q)
-    endless = compare("eq", x, full_like_tracer(x, math.inf))
+def _zeta_everywhere(x: Tracer, q: Tracer) -> Tracer:
+    inf = full_like_tracer(x, math.inf)
+    endless = build("or", compare("eq", x, inf), build("and", compare("gt", x, full_like_tracer(x, 1)), compare("eq", q, inf)))
     inside = build("and", compare("gt", x, full_like_tracer(x, 1)), compare("gt", q, full_like_tracer(q, 0)))
     inside = build("and", inside, build("not", endless))
     s, a = select(inside, x, full_like_tracer(x, 2)), select(inside, q, full_like_tracer(q, 1))
@@ -260,6 +285,31 @@ def zeta(x: Any, q: Any = 1.0, /) -> Any:
     beside = 1.0 / (select(pole, x, full_like_tracer(x, 2)) - 1.0)
     far = power(q, -select(endless, x, full_like_tracer(x, 1)))
     return select(inside, total, select(pole, beside, select(endless, far, full_like_tracer(x, math.nan))))
+
+
+def _zeta_slope_by_x(y: Tracer, x: Tracer, q: Tracer) -> Tracer:
+    endless = compare("eq", q, full_like_tracer(q, math.inf))
+    slope = with_products(slope_along(_zeta_everywhere, 0), 2)(x, select(endless, full_like_tracer(q, 1), q))
+    return select(endless, full_like_tracer(x, 0), slope)
+
+
+def _zeta_slope_by_q(y: Tracer, x: Tracer, q: Tracer) -> Tracer:
+    one = full_like_tracer(x, 1)
+    flat = build("and", compare("eq", x, full_like_tracer(x, math.inf)), compare("gt", q, one))
+    s = select(flat, one, x)
+    return select(flat, full_like_tracer(x, 0), -s * _zeta(s + 1.0, q))
+
+
+_zeta = with_slopes(_zeta_everywhere, _zeta_slope_by_x, _zeta_slope_by_q)
+
+
+@operation
+def zeta(x: Any, q: Any = 1.0, /) -> Any:
+    """Hurwitz's zeta function, the sum of `(q + k)**-x`, for x > 1 and q > 0; Riemann's with q = 1.
+
+    By the formula of Euler and Maclaurin: nine terms, an integral, twelve corrections. Infinite at x = 1, NaN elsewhere.
+    """
+    return _zeta(*floats(x, q))
 
 
 def bernoulli(n: int) -> Any:

@@ -17,6 +17,10 @@ from .bessel import i1 as i1
 from .bessel import i1e as i1e
 from .bessel import j0 as j0
 from .bessel import j1 as j1
+from .box_cox import boxcox as boxcox
+from .box_cox import boxcox1p as boxcox1p
+from .box_cox import inv_boxcox as inv_boxcox
+from .box_cox import inv_boxcox1p as inv_boxcox1p
 from .combinations import comb as comb
 from .combinations import perm as perm
 from .complex_gamma import loggamma as loggamma
@@ -30,8 +34,6 @@ from .formulas import erfi as erfi
 from .formulas import exp10 as exp10
 from .formulas import exprel as exprel
 from .formulas import huber as huber
-from .formulas import inv_boxcox as inv_boxcox
-from .formulas import inv_boxcox1p as inv_boxcox1p
 from .formulas import log_expit as log_expit
 from .formulas import pseudo_huber as pseudo_huber
 from .formulas import softplus as softplus
@@ -61,8 +63,6 @@ from .integrals import expi as expi
 from .integrals import fresnel as fresnel
 from .integrals import sici as sici
 from .integrals import spence as spence
-from .normal import boxcox as boxcox
-from .normal import boxcox1p as boxcox1p
 from .normal import entr as entr
 from .normal import erfcinv as erfcinv
 from .normal import erfcx as erfcx

@@ -12,7 +12,7 @@ from ...api.functions import with_slopes
 from ..nn.activations import erf, sigmoid
 from ..numpy.elementwise import compare, select
 from ..numpy.math import sign_factor
-from .parts import EXP_RATIO, as_float, chebyshev, floats, log1p_less, polynomial
+from .parts import as_float, chebyshev, floats, log1p_less, polynomial
 
 # --------------------------------------------------------------------------------------------------------------------
 # Logarithms with limits at 0
@@ -71,30 +71,6 @@ def kl_div(x: Any, y: Any, /) -> Any:
     u = select(near, change, full_like_tracer(x, 0)) / select(near, x, one)
     far = rel_entr(select(near, one, x), select(near, one, y)) - x + y
     return select(near, -x * log1p_less(u, one), far)
-
-
-def _box_cox(of: str, x: Any, lmbda: Any) -> Any:
-    x, power = floats(x, lmbda)
-    zero, one = full_like_tracer(power, 0), full_like_tracer(power, 1)
-    log = build(of, x)
-    z = power * log
-    small = compare("lt", build("abs", z), one)
-    near = build("or", small, compare("eq", power, zero))
-    # by lambda, too, smooth at 0
-    series = log * polynomial(select(small, z, zero), EXP_RATIO)
-    return select(near, series, build("expm1", select(near, one, z)) / select(near, one, power))
-
-
-@operation
-def boxcox(x: Any, lmbda: Any, /) -> Any:
-    """`(x**lmbda - 1) / lmbda`, and its limit `log(x)` where `lmbda` is 0."""
-    return _box_cox("log", x, lmbda)
-
-
-@operation
-def boxcox1p(x: Any, lmbda: Any, /) -> Any:
-    """`boxcox(1 + x, lmbda)`, accurate near 0."""
-    return _box_cox("log1p", x, lmbda)
 
 
 @operation

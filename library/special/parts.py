@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift_operands, operation, token
+from ...api import Tracer, broadcast_tracer, build, full_like_tracer, lift, lift_operands, operation, token
 from ...api.dtypes import result_type
+from ...api.functions import jvp, with_slopes
 from ...api.ops import scalar_functions
 from ..numpy.elementwise import broadcast_shapes, compare, prepare, select
 
@@ -37,6 +38,29 @@ def float_operands(*args: Any) -> list[Tracer]:
     tracers = lift_operands(args, tokens, (dtype,) * len(args))
     shape = broadcast_shapes([t.shape for t in tracers])
     return [broadcast_tracer(t, shape) for t in tracers]
+
+
+def slope_along(function: Callable[..., Any], k: int) -> Callable[..., Tracer]:
+    """The slope of a function of floats by its operand `k`, by the formula of the function."""
+
+    def slope(*operands: Tracer) -> Tracer:
+        def along(v: Tracer) -> Any:
+            return function(*operands[:k], v, *operands[k + 1 :])
+
+        return lift(jvp(along, (operands[k],), (full_like_tracer(operands[k], 1),))[1])
+
+    return slope
+
+
+def with_products(function: Callable[..., Tracer], operands: int = 1) -> Callable[..., Tracer]:
+    """A function whose derivatives of all orders are products of its slopes: an infinite tangent or cotangent meets one slope,
+    not the terms of a formula, whose sum it would make NaN.
+    """
+
+    def slope(k: int) -> Callable[..., Tracer]:
+        return lambda y, *xs: with_products(slope_along(function, k), operands)(*xs)
+
+    return with_slopes(function, *map(slope, range(operands)))
 
 
 def chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:

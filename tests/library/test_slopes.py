@@ -88,6 +88,9 @@ def test_slopes_at_the_ends_of_domains(function: Callable[[Any], Any], points: l
 def test_second_slopes_at_ends() -> None:
     table: list[tuple[Callable[[Any], Any], list[float], int, list[float]]] = [
         (lnp.arccosh, [1.0, INF], 2, [-INF, 0.0]),
+        (lnp.arctanh, [1.0, -1.0], 2, [INF, -INF]),
+        (lnp.arctanh, [1.0, -1.0], 3, [INF, INF]),
+        (lnp.arcsin, [1.0, -1.0], 2, [INF, -INF]),
         (lnp.arcsinh, [INF, -INF, 0.0], 2, [0.0, 0.0, 0.0]),
         (special.gammaln, [INF], 1, [INF]),
         (special.gammaln, [0.0], 2, [INF]),
@@ -227,7 +230,7 @@ POLES: list[tuple[str, Callable[[Any], Any], float, list[float]]] = [
     ),
     ("gammaln", special.gammaln, 0.0, [INF, -INF, INF, -INF]),
     ("gamma", special.gamma, 0.0, [INF, -INF, INF]),
-    ("gamma at infinity", special.gamma, INF, [INF, INF, INF]),
+    ("gamma at infinity", special.gamma, INF, [INF, INF, INF, INF]),
     ("rgamma", special.rgamma, 0.0, [0, 1, 1.1544313298030657, -3.935268429121522]),
     ("rgamma at -3", special.rgamma, -3.0, [0, -6, 15.073412021181614, 25.707844458230333]),
     ("rgamma at infinity", special.rgamma, INF, [0, 0, 0]),
@@ -267,3 +270,110 @@ def test_beta_of_whole_numbers() -> None:
         finite = np.isfinite(theirs)
         np.testing.assert_allclose(ours[finite], theirs[finite], rtol=1e-13, atol=1e-14)
         assert np.isinf(ours[~finite]).all()
+
+
+# points, one a column; by each operand the first and the second derivative there: limits, from inside of the domain
+NAN = math.nan
+OF_TWO: dict[str, tuple[Callable[..., Any], list[list[float]], list[list[list[float]]]]] = {
+    "huber": (
+        special.huber,
+        [[0, 1, 1, 0, 1, INF, 1], [0, 0, 1, 1, INF, 1, -3]],
+        [[[0, 0, 0, 1, INF, 0, 2], [0, 0, 0, -1, -1, 0, -1]], [[0, 0, 1, 0, 1, 1, -1], [1, 1, 1, 0, 0, 1, 0]]],
+    ),
+    "pseudo_huber": (
+        special.pseudo_huber,
+        [[1, 0, 1, INF, -1], [0, 1, INF, 1, 1]],
+        [[[0, 1, INF, 0, 0], [0, -2, -2, 0, 0]], [[0, 0, 1, 1, 0], [1, 0, 0, 1, 0]]],
+    ),
+    "boxcox": (
+        special.boxcox,
+        [[0, 1, 0, 0, INF, INF, INF, 0], [0, 0, 1, 2, 0, 1, -1, -1]],
+        [
+            [[INF, 1, 1, 0, 0, 1, 0, INF], [-INF, -1, 0, 1, 0, 0, 0, -INF]],
+            [[INF, 0, 1, 0.25, INF, INF, 1, INF], [-INF, 0, -2, -0.25, INF, INF, 2, -INF]],
+        ],
+    ),
+    "boxcox1p": (
+        special.boxcox1p,
+        [[0, -1, 0, INF, INF, INF, -1], [0, 1, 2, 0, 1, -1, 0]],
+        [
+            [[1, 1, 1, 0, 1, 0, INF], [-1, 0, 1, 0, 0, 0, -INF]],
+            [[0, 1, 0, INF, INF, 1, INF], [0, -2, 0, INF, INF, 2, -INF]],
+        ],
+    ),
+    "inv_boxcox": (
+        special.inv_boxcox,
+        [[0, 0, INF, INF, INF, -INF, 2, -1, -0.5, -2], [0, 2, 0, 1, 2, 0, INF, 1, 2, 0.5]],
+        [
+            [[1, 1, INF, 1, 0, 0, 0, 1, INF, 0], [1, -1, INF, 0, 0, 0, 0, 0, -INF, 0.5]],
+            [[0, 0, -INF, -INF, -INF, 0, 0, -1, -INF, 0], [0, 0, INF, INF, INF, 0, 0, -INF, -INF, 8]],
+        ],
+    ),
+    "inv_boxcox1p": (
+        special.inv_boxcox1p,
+        [[0, INF, INF, -INF, -1], [2, 0, 1, 0, 1]],
+        [[[1, INF, 1, 0, 1], [-1, INF, 0, 0, 0]], [[0, -INF, -INF, 0, -1], [0, INF, INF, 0, -INF]]],
+    ),
+    "zeta": (
+        special.zeta,
+        [[1, INF, 2, INF, INF], [1, 1, INF, 2, 0.5]],
+        [
+            [[-INF, 0, 0, 0, INF], [INF, 0, 0, 0, INF]],
+            [[-(math.pi**2) / 6, -INF, 0, 0, -INF], [2.404113806319188, INF, 0, 0, INF]],
+        ],
+    ),
+    "betaln": (
+        special.betaln,
+        [[0, 1, -1, -0.5, -2, INF, 1, 0], [1, 0, 0, 0.5, 1, 1, INF, 0]],
+        [
+            [[-INF, 0, 0, INF, 0.5, 0, -INF, -INF], [INF, 0, 0, NAN, 0.25, 0, 0, INF]],
+            [[0, -INF, -INF, INF, -1, -INF, 0, -INF], [0, INF, INF, NAN, 2.289868133696453, 0, 0, INF]],
+        ],
+    ),
+}
+
+
+@pytest.mark.thorough(every=8)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_slopes_by_each_operand_at_ends(name: str) -> None:
+    function, points, want = OF_TWO[name]
+    operands = [np.array(x, np.float64) for x in points]
+    for k, known in enumerate(want):
+
+        def along(v: Any, k: int = k) -> Any:
+            return function(*operands[:k], v, *operands[k + 1 :])
+
+        def reverse(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            return lm.grad(lambda v: f(v).sum())
+
+        def forward(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            return lambda v: lm.jvp(f, (v,), (lnp.ones_like(v),))[1]
+
+        first = lm.jit(lambda v: (reverse(along)(v), forward(along)(v)))(operands[k])
+        second = lm.jit(lambda v: (reverse(forward(along))(v), forward(forward(along))(v)))(operands[k])
+        for found, limit in zip((first, second), known, strict=True):
+            for got in found:
+                kept = ~np.isnan(limit)
+                np.testing.assert_allclose(got[kept], np.array(limit)[kept], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.thorough
+def test_beta_where_it_is_zero() -> None:
+    """`gamma(a) gamma(b) (-1)^n n!` where `a + b = -n`; at infinity."""
+    a, b = np.array([-0.5, -0.5, -1.25, 0.25, INF, 2.0]), np.array([-0.5, 0.5, -1.75, -3.25, 1.0, INF])
+    gamma, n = np.frompyfunc(math.gamma, 1, 1), np.rint(-(a + b)[:4])
+    want = [*(gamma(a[:4]) * gamma(b[:4]) * (-1.0) ** n * gamma(n + 1)), 0.0, 0.0]
+    for got in lm.grad(lambda a, b: special.beta(a, b).sum(), (0, 1))(a, b):
+        np.testing.assert_allclose(got, np.array(want, np.float64), rtol=1e-13)
+
+
+def test_zero_tangents_of_rules_that_divide() -> None:
+    """A tangent that is zero stays zero beside an infinite slope, also where the rule divides it."""
+
+    @lm.custom_jvp
+    def f(x: Any, y: Any) -> Any:
+        return lnp.log(x) + y
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] / primals[0] + tangents[1]))
+    assert lm.jvp(lambda y: f(0.0, y), (1.0,), (1.0,))[1] == 1.0
+    assert lm.jvp(lambda x: f(x, 1.0), (0.0,), (1.0,))[1] == INF
