@@ -43,7 +43,7 @@ _LAYOUT = steps("deinterleave inline compute-at partition split-dim set-layout u
 
 LOOPS = NestStrategy(
     schedule_loops,
-    leaves=_VECTORS | steps("split reorder sink accumulate parallelize interleave"),
+    leaves=_VECTORS | steps("split reorder sink accumulate parallelize interleave peel serialize"),
     order_free=False,
 )
 

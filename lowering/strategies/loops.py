@@ -36,7 +36,9 @@ from ..costs import Costs, widest
 from ..schedule.accumulate import Accumulate
 from ..schedule.base import Primitive
 from ..schedule.parallelize import Parallelize
+from ..schedule.peel import Peel
 from ..schedule.reorder import Reorder
+from ..schedule.serialize import Serialize
 from ..schedule.sink import Sink, movable
 from ..schedule.split import Split
 from ..schedule.unroll import Unroll
@@ -214,11 +216,11 @@ class _Scheduler:
         part, inside = self.take(Split(along, size))
         if self.attempt(Reorder((part, *rows, inside))):
             self.attempt(Parallelize(part))
-            if self.in_registers(rows, inside):
+            if self.in_registers(part, rows, inside):
                 return
         self.attempt(Vectorize(inside, size))
 
-    def in_registers(self, rows: list[str], inside: str) -> bool:
+    def in_registers(self, part: str, rows: list[str], inside: str) -> bool:
         """Keep the parts of rows that are updated again and again in registers, and make vectors of the loops along them.
 
         In memory, each update would wait for the one before it: a store, a load of what it stored, and the arithmetic.
@@ -232,11 +234,26 @@ class _Scheduler:
                 outermost = row
             if outermost:
                 copying += attempt(Accumulate(buffer_name(store.buffer), outermost), self.take) or ()
-        for loop in (inside, *copying) if copying else ():
-            made = attempt(Vectorize(loop, self.target.lanes(widest(self.loop(loop))), tail="predicated"), self.take)
+        if not copying:
+            return False
+        whole = [inside, *copying]
+        for loop in (*whole, *self.last_part(part, whole)):
+            tail = "masked" if loop in whole and self.loop(loop).trip_count() else "predicated"
+            made = attempt(Vectorize(loop, self.target.lanes(widest(self.loop(loop))), tail=tail), self.take)
             if made is not None:
                 self.attempt(Unroll(made[0]))
-        return bool(copying)
+        return True
+
+    def last_part(self, part: str, inside: list[str]) -> list[str]:
+        """Give the last part of rows, which may be shorter, a nest of its own, so that others need no masks; its copies of the
+        loops."""
+        order = [name_of(loop) for loop in ops_in(self.loop(part), ForOp)]
+        made = attempt(Peel(part, 0), self.take)
+        if made is None or len(made) < 2:
+            return []
+        self.attempt(Serialize(made[1]))
+        names = [name_of(loop) for loop in ops_in(self.loop(made[1]), ForOp)]
+        return [names[order.index(loop)] for loop in inside]
 
     def tiled(self, name: str, tile: Tile) -> None:
         """A register tile: sums in registers, several rows jammed, threads for blocks of rows."""

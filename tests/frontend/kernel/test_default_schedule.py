@@ -155,3 +155,23 @@ def test_as_it_is_written() -> None:
         assert kernel.as_text("scheduled") == kernel.as_text("loop")
     with pytest.raises(ValueError, match=r"schedule must be \"auto\" or \"none\" \(as it is written\), got 'fast'"):
         lm.kernel(product, schedule="fast")  # pyright: ignore[reportArgumentType]
+
+
+def solved(lower: lm.f32["N", "N"], b: lm.f32["N", "R"]):
+    for i in range(len(b)):
+        for k in range(i):
+            factor = lower[i, k]
+            for r in range(b.shape[1]):
+                b[i, r] -= factor * b[k, r]
+        for r in range(b.shape[1]):
+            b[i, r] /= lower[i, i]
+
+
+@pytest.mark.parametrize("sizes", [(9, 101), (5, 32), (3, 31), (4, 1), (0, 7)])
+def test_parts_of_rows_in_registers_need_no_masks_but_the_last(sizes: tuple[int, int]) -> None:
+    n, columns = sizes
+    lower = np.tril(np.random.default_rng(0).standard_normal((n, n))) + 4 * np.eye(n)
+    steps = check(solved, [lower.astype(np.float32), random(n, columns)])
+    assert "loop-peel{loop=ro}" in steps
+    assert re.search(r"vectorize\{loop=ri lanes=\d+\}", steps)
+    assert re.search(r"vectorize\{loop=ri_rest lanes=\d+ tail=predicated\}", steps)
