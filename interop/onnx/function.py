@@ -44,6 +44,11 @@ class OnnxFunction:
         self.optional = [s for s in graph.inputs if s.name in graph.constants]
         self.outputs = graph.outputs
         self.parameters = {n: x for n, x in graph.constants.items() if x.ndim and np.dtype(x.dtype).kind == "f"}
+        names = _identifiers([s.name for s in self.inputs])
+        self.dynamic = _dynamic(dict(zip(names, self.inputs, strict=True))) or None
+        """The symbolic sizes of the inputs, as `jit` takes them."""
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
+        self.__signature__ = inspect.Signature(parameters)
         self.cuts: set[int] = set()
         """Nodes that need the value of an input, and run by themselves."""
         self.segments: list[_Segment] | None = None
@@ -287,6 +292,10 @@ def _checked(function: str, spec: Spec, x: Any, sizes: dict[str, Any]) -> Any:
                 raise OnnxError(f"{function} takes {spec}, got dtype {held.dtype.name}")
             held = held.astype(spec.dtype)
         x = held if not isinstance(x, np.ndarray) or x.dtype != held.dtype else x
+    elif spec.dtype is not None and x.dtype != spec.dtype:
+        if not (x.weak or np.can_cast(x.dtype, spec.dtype, "safe")):
+            raise OnnxError(f"{function} takes {spec}, got dtype {x.dtype.name}")
+        x = x.astype(spec.dtype)
     if spec.shape is None:
         return x
     fits = len(x.shape) == len(spec.shape)

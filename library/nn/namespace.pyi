@@ -33,6 +33,8 @@ from .activations import swish as swish
 from .attention import attention as attention
 from .attention import dot_product_attention as dot_product_attention
 from .attention import rotary_embedding as rotary_embedding
+from .detection import box_iou as box_iou
+from .detection import non_max_suppression as non_max_suppression
 from .dropout import dropout as dropout
 from .embedding import embedding as embedding
 from .embedding import one_hot as one_hot
@@ -132,13 +134,13 @@ def tanh(x: Any, /) -> Any:
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "adaptive_max_pool3d", "attention", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "batch_norm_train",
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss",
-    "dot_product_attention", "dropout", "elu", "embedding", "erf", "focal_loss", "gaussian_nll_loss", "gelu", "glu",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "box_iou", "celu", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
+    "ctc_loss", "dot_product_attention", "dropout", "elu", "embedding", "erf", "focal_loss", "gaussian_nll_loss", "gelu", "glu",
     "group_norm", "gru", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "hinge_embedding_loss", "huber_loss",
     "identity", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "log1mexp", "log_sigmoid",
     "log_softmax", "logmeanexp", "logsumexp", "lstm", "margin_ranking_loss", "max_pool1d", "max_pool2d", "max_pool3d", "mish",
-    "mse_loss", "nll_loss", "normalize", "one_hot", "poisson_nll_loss", "relu", "relu6", "resize", "rms_norm", "rnn",
-    "rotary_embedding", "selu", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_sign", "softmax", "softplus",
-    "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh", "triplet_margin_loss",
+    "mse_loss", "nll_loss", "non_max_suppression", "normalize", "one_hot", "poisson_nll_loss", "relu", "relu6", "resize",
+    "rms_norm", "rnn", "rotary_embedding", "selu", "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "soft_sign",
+    "softmax", "softplus", "sparse_plus", "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh", "triplet_margin_loss",
 ]
