@@ -27,7 +27,10 @@ COMPUTING = {name for name, cls in CLASSES.items() if issubclass(cls, GraphOp)}
 """Ops on values; the others (calls, loops, branches, fusions) are the structure of programs, which passes walk by class."""
 
 
-TRANSLATIONS = {ROOT / "interop" / "stablehlo" / "from_graph.py"}
+TRANSLATIONS = {
+    ROOT / "interop" / "stablehlo" / "from_graph.py",
+    *(ROOT / "interop" / "onnx" / "from_graph").glob("*.py"),
+}
 """Files with a row for each op that another dialect has a form for."""
 
 
