@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -390,9 +391,8 @@ class _State:
 
 
 def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None:
-    from ..trace.tracing import is_traced
-
-    if is_traced(values):
+    tracing = sys.modules.get(f"{__name__.rpartition('.kernel.')[0]}.trace.tracing")  # without it there are no tracers
+    if tracing is not None and tracing.is_traced(values):
         name = function.__name__
         raise TracingError(
             f"kernel '{name}' changes arrays in place, which traced ones do not allow: in a traced function call it with "

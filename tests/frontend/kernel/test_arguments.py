@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import lamina as lm
@@ -117,3 +120,15 @@ def test_complex_numbers_in_place() -> None:
 
 def test_kernels_are_pickled_by_name() -> None:
     assert pickle.loads(pickle.dumps(added)) is added
+
+
+def test_a_kernel_needs_no_graph_ops(tmp_path: Path) -> None:
+    """The first kernel of a process loads what kernels need: graph ops and tracing would take a third of the time."""
+    script = tmp_path / "first.py"
+    script.write_text(
+        "import sys\nimport lamina as lm\nimport numpy as np\n\n\n@lm.kernel\ndef doubled(x: lm.f32['N']):\n"
+        "    for i in range(len(x)):\n        x[i] = 2.0 * x[i]\n\n\nx = np.ones(3, np.float32)\ndoubled(x)\n"
+        "assert (x == 2).all()\nprint([name for name in sys.modules if name.startswith('lamina.dialects.graph')])\n"
+    )
+    found = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert found.stdout.strip() == "[]"
