@@ -177,7 +177,11 @@ def sinc(x: Any, /) -> Any:
     """`np.sinc`: sin(pi * x) / (pi * x), 1 at 0, where all derivatives are right, too."""
     (x,), _, weak = prepare(np.sin, (x,))
     angle, one = build("mul", x, full_like_tracer(x, math.pi)), full_like_tracer(x, 1)
-    near = compare("lt", build("abs", angle), one)
+    if is_complex_dtype(x.dtype):
+        size = complex_formulas.magnitude(angle)
+        near = compare("lt", size, full_like_tracer(size, 1))
+    else:
+        near = compare("lt", build("abs", angle), one)
     far = select(near, one, angle)
     square = select(near, build("mul", angle, angle), one)
     return build("select", near, power_series(square, _SINC), build("div", build("sin", far), far), weak=weak)

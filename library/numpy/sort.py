@@ -148,7 +148,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     given = [lift(key) for key in keys]
     if not given or any(x.shape != given[0].shape for x in given):
         raise ShapeError(f"lexsort needs keys of one shape, got {', '.join(str(list(x.shape)) for x in given) or 'none'}")
-    rows = [_rows(x, axis) for x in reversed(given)]
+    rows = [_rows(key, axis) for x in reversed(given) for key in _keys(x)]
     return transpose_tracer(lift_as(build("argsort", *(x for x, _ in rows)), INT64), rows[0][1])
 
 
@@ -225,6 +225,8 @@ def _quantile(
     if weights is not None and method != _BY_SHARE:
         raise ShapeError(f"weights need method={_BY_SHARE!r}, got {method!r}")
     x = lift_float(a) if config.promotion == "jax" else lift(a)
+    if is_complex_dtype(x.dtype) and method != _MEAN:
+        raise DTypeError(f"quantiles are of real numbers, as in NumPy, got {x.dtype}: take .real, .imag or abs()")
     wanted = x.dtype if x.dtype.kind == "f" else FLOAT64
     q = lift_as(q, wanted if type(q) in (int, float) else result_type([wanted, lift(q).dtype]))
     if q.dtype.kind != "f" or q.ndim > 1:
@@ -245,7 +247,7 @@ def _quantile(
         weighed = _weights(weights, x, axes, q.dtype)
         shares = reshape_tracer(transpose_tracer(weighed, [*kept, *axes]), rows.shape)
         shares = select(compare("eq", rows, rows), shares, full_like_tracer(shares, 0)) if skips_nan else shares
-    rows, *moved = sorted_by([rows], *([] if shares is None else [shares]))
+    rows, *moved = [sort(rows)] if shares is None else sorted_by([rows], shares)
     # one column for each quantile
     points = broadcast_tracer(reshape_tracer(q, (q.size,)), (*others, q.size))
     if moved:
@@ -255,10 +257,11 @@ def _quantile(
         found = _between(rows, _position(points, lift_as(broadcast_tracer(count, points.shape), q.dtype), method), method)
     else:
         found = _between(rows, _position(points, n, method), method)
-    if x.dtype.kind == "f" and not skips_nan:
+    if x.dtype.kind in "fc" and not skips_nan:
         greatest = slice_axis(rows, rows.ndim - 1, n - 1, n)
         has_nan = broadcast_tracer(compare("ne", greatest, greatest), found.shape)
-        found = select(has_nan, full_like_tracer(found, np.nan), found)
+        nan = full_like_tracer(found, np.nan) if x.dtype.kind == "f" else broadcast_tracer(greatest, found.shape)
+        found = select(has_nan, nan, found)
     found = transpose_tracer(found, [found.ndim - 1, *range(found.ndim - 1)])
     return reshape_tracer(found, shape)
 
@@ -312,7 +315,8 @@ def _between(rows: Tracer, position: Tracer, method: str) -> Tracer:
     high = build("ceil", position)
     if method == "higher":
         return take_along_axis(rows, lift_as(high, INT64), -1)
-    first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), position.dtype) for at in (low, high))
+    dtype = rows.dtype if is_complex_dtype(rows.dtype) else position.dtype
+    first, second = (lift_as(take_along_axis(rows, lift_as(at, INT64), -1), dtype) for at in (low, high))
     if method == _MEAN:
         mixed = (first + second) * 0.5
     else:
@@ -380,6 +384,12 @@ _FEW = 32
 
 def _is_less(x: Tracer, y: Tracer) -> Tracer:
     """Whether `x` comes before `y`, NaN last."""
+    if is_complex_dtype(x.dtype):  # by the first key that differs; NaN in both is no difference
+        (c, p, q), (d, r, s) = _keys(x), _keys(y)
+        unknown = build("and_", compare("ne", p, p), compare("ne", r, r))
+        less = build("and_", build("or_", compare("eq", p, r), unknown), compare("lt", q, s))
+        less = build("and_", compare("eq", c, d), build("or_", compare("lt", p, r), less))
+        return build("or_", compare("lt", c, d), less)
     less = compare("lt", x, y)
     if x.dtype.kind != "f":
         return less
@@ -511,6 +521,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 @array_function
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """`np.histogram_bin_edges`: of a number of bins of equal width, or of bins that are given; weights change nothing."""
+    if (dtype := lift(a).dtype).kind == "c":
+        raise DTypeError(f"histograms count real numbers, got {dtype}: take .real, .imag or abs()")
     if isinstance(bins, str):  # as many as a rule says of the elements
         given = None if range is None else (float(range[0]), float(range[1]))
         bins = len(np.histogram_bin_edges(concrete_array(a), bins, given)) - 1
