@@ -145,6 +145,7 @@ from .library.linalg import namespace as linalg
 from .library.nn import namespace as nn
 from .library.numpy import namespace as numpy
 from .library.numpy.at import segment_mean as segment_mean
+from .library.numpy.info import from_dlpack as from_dlpack
 from .library.random import namespace as random
 from .library.special import namespace as special
 from .runtime.array import Array as Array
@@ -181,14 +182,14 @@ __all__ = [
     "check", "checkpoint", "closure_convert", "compile", "complex128", "complex64", "cond", "config", "convert_sat",
     "custom_gradient", "custom_jvp", "custom_vjp", "debug", "debug_nans", "device_get", "device_put", "dim", "disable_jit",
     "dtype", "dtypes", "empty", "error_if", "eval_shape", "explain", "extend", "f16", "f32", "f64", "fft", "flatten_util",
-    "fori_loop", "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool", "get_threads", "grad", "grid",
-    "hessian", "i16", "i32", "i64", "i8", "image", "io_callback", "jacfwd", "jacobian", "jacrev", "jit", "jvp", "kernel", "lax",
-    "linalg", "linear_transpose", "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn", "no_breaks",
-    "no_recompile", "numpy", "ops", "parallel", "philox", "philox_normal", "philox_uniform", "pure_callback", "random",
-    "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass", "register_primitive",
-    "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target", "remat", "save", "scan",
-    "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads",
-    "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx", "to_stablehlo", "train", "tree",
-    "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop",
-    "zeros",
+    "fori_loop", "from_dlpack", "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool", "get_threads",
+    "grad", "grid", "hessian", "i16", "i32", "i64", "i8", "image", "io_callback", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
+    "kernel", "lax", "linalg", "linear_transpose", "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn",
+    "no_breaks", "no_recompile", "numpy", "ops", "parallel", "philox", "philox_normal", "philox_uniform", "pure_callback",
+    "random", "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass",
+    "register_primitive", "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target",
+    "remat", "save", "scan", "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+    "set_result_pool", "set_threads", "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx",
+    "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp",
+    "vmap", "watch", "while_loop", "zeros",
 ]

@@ -91,6 +91,7 @@ HOMES: dict[str, dict[str, str]] = {
         "interop.onnx.to_model": "to_onnx",
         "interop.stablehlo.from_text": "from_stablehlo",
         "interop.torch": "from_torch",
+        "library.numpy.info": "from_dlpack",
         "interop.stablehlo.to_text": "to_stablehlo",
         "library": "fft",
         "library.linalg": "namespace as linalg",
@@ -294,6 +295,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.trace.tracer": "Tracer",
         "frontend.trace.tracing": "build, concrete_array, is_array_like, is_traced, lift, lift_as, lift_float, lift_into, lift_operands, operand, sequence_of_operands, several, token",
         "runtime.array": "as_array",
+        "runtime.dlpack": "array_from_dlpack",
     },
     "api.errors": {
         "errors": "BoundsError, CompileError, DTypeError, FixedSizeError, LaminaError, ShapeError, SizeError, TracingError, about, is_interruption",

@@ -35,6 +35,7 @@ from ..frontend.trace.tracing import sequence_of_operands as sequence_of_operand
 from ..frontend.trace.tracing import several as several
 from ..frontend.trace.tracing import token as token
 from ..runtime.array import as_array as as_array
+from ..runtime.dlpack import array_from_dlpack as array_from_dlpack
 
 from . import dtypes as dtypes
 from . import errors as errors
@@ -46,8 +47,8 @@ from . import sizes as sizes
 from . import tracing as tracing
 from . import trees as trees
 __all__ = [
-    "TensorSpec", "Tracer", "array_function", "arrays", "as_array", "broadcast_tracer", "build", "changing", "concrete_array",
-    "config", "creation", "dtypes", "edit", "errors", "filled", "full_like_tracer", "functions", "is_array_like", "is_traced",
-    "kernels", "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located", "operand", "operation", "ops",
-    "programs", "sequence_of_operands", "several", "sizes", "token", "tracing", "trees",
+    "TensorSpec", "Tracer", "array_from_dlpack", "array_function", "arrays", "as_array", "broadcast_tracer", "build",
+    "changing", "concrete_array", "config", "creation", "dtypes", "edit", "errors", "filled", "full_like_tracer", "functions",
+    "is_array_like", "is_traced", "kernels", "lift", "lift_as", "lift_float", "lift_into", "lift_operands", "located",
+    "operand", "operation", "ops", "programs", "sequence_of_operands", "several", "sizes", "token", "tracing", "trees",
 ]

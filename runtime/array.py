@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dialects.rounding import cast
 from ..errors import TracingError
+from .dlpack import capsule_of_array
 from .native_types import BASETYPE, DEFAULT, Slot, Spec, from_spec
 
 _Type = TypeVar("_Type", bound=type)
@@ -130,6 +131,10 @@ class Array(np.ndarray[Any, Any]):
     def devices(self) -> set[str]:
         """The one device, as `x.device` of NumPy."""
         return {"cpu"}
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The memory for other libraries, also of the element types that NumPy does not exchange."""
+        return capsule_of_array(self, **options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`lamina.numpy`, for code that is written against the Array API.

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...api import Tracer, as_array
+from ...api import Tracer, array_from_dlpack, as_array
 from ...api.dtypes import ELEMENT_TYPES, ElementKind
 from ..random.keys import KeyDType
 from .create import asarray, on_device
@@ -78,9 +78,26 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """`np.from_dlpack`: an array of another library, whose memory is shared unless `copy` is True."""
+    """`np.from_dlpack`: an array of another library, whose memory is shared unless `copy` is True.
+
+    Args:
+        x: a tensor with `__dlpack__`, of any element type of arrays, bfloat16 and the floats of 8 bits among them.
+        device: "cpu" or None.
+        copy: whether the result has memory of its own.
+
+    Raises:
+        BufferError: x is not in the memory of the CPU, or its element type is none of an array's.
+
+    >>> import lamina as lm, numpy as np
+    >>> x = np.ones(3)
+    >>> y = lm.from_dlpack(x)
+    >>> x[0] = 5
+    >>> y
+    array([5., 1., 1.])
+    """
     on_device(device)
-    return asarray(as_array(np.from_dlpack(x)), copy=copy)
+    shared = as_array(array_from_dlpack(x))  # `asarray` would put strided elements in order
+    return asarray(shared, copy=True) if copy else shared
 
 
 class Info:
