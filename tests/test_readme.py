@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,14 @@ assert all(one.attempted > 1 and not one.failed for one in found), found
         [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_examples_of_foreign_models_run(tmp_path: Path) -> None:
+    for package in ("torch", "jax", "onnx"):
+        pytest.importorskip(package, reason=f"{package} is not installed (extra lamina[oracles])")
+    assert run_page(ROOT / "docs" / "foreign_models.md", tmp_path) == 3
 
 
 def test_examples_of_torch_run(tmp_path: Path) -> None:
