@@ -104,6 +104,8 @@ class OnnxFunction:
         for s in self.inputs:
             if s.shape is None or s.dtype is None:
                 raise OnnxError(f"{self.__name__} takes {s}, for which the model says no type and sizes: call it with an array")
+            if not is_storable(s.dtype):
+                raise OnnxError(f"{self.__name__} takes input {s}, and programs have no arrays of {np.dtype(s.dtype).name}")
             names = [
                 identifier(f"{s.name}_{k}" if n is None else n) if not isinstance(n, int) else n for k, n in enumerate(s.shape)
             ]

@@ -283,6 +283,8 @@ class _Reader:
         entries = {e.key: e.value for e in t.external_data}
         if self.folder is None:
             raise OnnxError(f"{what} is in the file {entries.get('location')!r}: give from_onnx the path of the model")
+        if "\0" in entries.get("location", ""):
+            raise OnnxError(f"{what} is in {entries['location']!r}, which is no name of a file")
         path = self.folder / entries.get("location", "")
         real = path.resolve()
         if not entries.get("location") or not real.is_relative_to(self.folder) or path.is_symlink() or not real.is_file():

@@ -86,6 +86,8 @@ def run_node(node: Node, inputs: Sequence[Any], scope: Scope) -> Sequence[Any]:
         np.exceptions.AxisError,
     ) as error:
         raise OnnxError(f"{node.where}: {error}") from error
+    except MemoryError as error:
+        raise OnnxError(f"{node.where} needs more memory than there is: {error}") from error
     finally:
         if trace is not None:
             trace.builder.location = before

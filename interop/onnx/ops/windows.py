@@ -144,6 +144,16 @@ def max_pool(node: Node, x: Any) -> Any:
     return y, _pool_indices(x, windows, pads, bool(node.get("storage_order", 0)))
 
 
+MOST_POSITIONS = 1 << 26
+"""Elements of windows whose positions are computed while a program is traced."""
+
+
+def _require_few(count: int) -> None:
+    """Refuse to compute the positions of so many elements of windows."""
+    if count > MOST_POSITIONS:
+        raise OnnxError(f"windows with {count} elements: at most {MOST_POSITIONS} are computed while tracing")
+
+
 def _pool_indices(x: Any, windows: Windows, pads: Any, by_columns: bool) -> Any:
     """The index of each window's maximum in the flat array."""
     sizes = x.shape[2:]
@@ -152,6 +162,7 @@ def _pool_indices(x: Any, windows: Windows, pads: Any, by_columns: bool) -> Any:
     padded = lnp.pad(x, [(0, 0), (0, 0), *pads], constant_values=lowest(x.dtype))
     counts = [(n + sum(p) - r) // s + 1 for n, p, r, s in zip(sizes, pads, windows.reach, windows.strides, strict=True)]
     taps, positions = [], []
+    _require_few(prod(counts) * prod(windows.size))
     steps = np.cumprod([1, *sizes[:-1]]) if by_columns else np.cumprod([1, *sizes[:0:-1]])[::-1]
     for tap in np.ndindex(*windows.size):
         first = [t * d for t, d in zip(tap, windows.dilations, strict=True)]
@@ -192,6 +203,7 @@ def average_pool(node: Node, x: Any) -> Any:
             total = total / np.asarray(windows.size[d], x.dtype)
             continue
         before, after = pads[d]
+        _require_few((before + n + after) * windows.size[d])
         counted = np.zeros(before + n + after)
         inner = windows.pads[d]
         counted[before - inner[0] if included else before : before + n + (inner[1] if included else 0)] = 1

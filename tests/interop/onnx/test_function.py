@@ -186,3 +186,43 @@ def test_changed_bytes_are_errors_or_models() -> None:
             lm.from_onnx(bytes(changed))
         except OnnxError:
             pass
+
+
+@pytest.mark.parametrize(
+    ("nodes", "inputs", "message"),
+    [
+        (
+            [node("Identity", "x", "y")],
+            [value("x", [2], 8)],
+            r"takes input x: object\[2\], and programs have no arrays of object",
+        ),
+        (
+            [node("AveragePool", "x", "y", kernel_shape=[2, 2], pads=[1 << 31] * 4)],
+            [value("x", [1, 1, 4, 4])],
+            "AveragePool.*at most 67108864 are computed",
+        ),
+        (
+            [node("Pad", "x p", "y", mode="reflect")],
+            [value("x", [4])],
+            "node Pad of y",
+        ),
+    ],
+)
+def test_what_no_memory_holds_is_refused(nodes: list, inputs: list, message: str) -> None:
+    f = lm.from_onnx(model(nodes, inputs, [value("y", None)], {"p": np.asarray([1 << 40, 1 << 40])}))
+    with pytest.raises(lm.LaminaError, match=message):
+        f.module()
+
+
+def test_a_file_of_weights_has_a_name(tmp_path) -> None:
+    import onnx
+
+    proto = onnx.load_from_string(layer())
+    tensor = proto.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "a\0b"
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    with pytest.raises(OnnxError, match="initializer 'w' .* no name of a file"):
+        lm.from_onnx(tmp_path / "m.onnx")
