@@ -224,5 +224,5 @@ def test_a_file_of_weights_has_a_name(tmp_path) -> None:
     entry = tensor.external_data.add()
     entry.key, entry.value = "location", "a\0b"
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
-    with pytest.raises(OnnxError, match="initializer 'w' .* no name of a file"):
+    with pytest.raises(OnnxError, match=r"initializer 'w' .* no name of a file"):
         lm.from_onnx(tmp_path / "m.onnx")
