@@ -296,7 +296,8 @@ def wider(kind: np.dtype[Any], of: Sequence[str]) -> Any:
     Raises:
         NoForm: none does.
     """
-    for name in ("int32", "int64", "float32", "float64"):
+    names = ("int32", "int64") if kind.kind in "iub" else ("float32", "float64")  # a float rounds integers of 64 bits
+    for name in names:
         if name in of and np.can_cast(kind if kind.isbuiltin == 1 else np.float32, name, "safe"):
             return np.dtype(name)
     raise NoForm(f"of {kind.name} has no form in ONNX")
