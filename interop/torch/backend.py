@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -57,7 +58,17 @@ def lamina(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...
         return make_boxed_func(compiled_graph(graph))
 
     made = aot_autograd(fw_compiler=compiler, bw_compiler=compiler, decompositions=_decompositions())
-    return made(module, examples)
+    with _attention_of(examples):
+        return made(module, examples)
+
+
+def _attention_of(examples: Sequence[Any]) -> AbstractContextManager[Any]:
+    """In training, attention as products and a softmax: torch's op for it keeps sums that only its own backward op reads."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    trains = torch.is_grad_enabled() and any(is_tensor(x) and x.requires_grad for x in examples)
+    return sdpa_kernel(SDPBackend.MATH) if trains else nullcontext()
 
 
 @cache

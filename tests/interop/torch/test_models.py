@@ -11,6 +11,7 @@ from typing import Any
 import lamina as lm
 import numpy as np
 import pytest
+from lamina.interop.torch import backend
 from lamina.interop.torch.backend import LaminaFallback, lamina
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -50,18 +51,22 @@ def test_a_network(name: str) -> None:
 
 
 @pytest.mark.thorough(every=3)
-@pytest.mark.parametrize("name", ["resnet18", "vit", "lstm"])
-def test_training(name: str) -> None:
-    """Losses and parameters of three steps; nothing runs in torch."""
+@pytest.mark.parametrize("name", ["resnet18", "vit", "unet", "bert"])
+def test_training(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses and parameters of three steps; a forward and a backward graph are ours, and nothing runs in torch."""
     torch._dynamo.reset()
     torch.manual_seed(0)
     example = SMALL[name]
     model, args = example.model().train(), example.inputs(4)
     ours = copy.deepcopy(model)
+    graphs = []
+    made = backend.compiled_graph
+    monkeypatch.setattr(backend, "compiled_graph", lambda module: graphs.append(module) or made(module))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", LaminaFallback)
         losses = [_steps(m, p, args) for m, p in ((torch.compile(ours, backend=lamina), ours), (model, model))]
+    assert len(graphs) >= 2
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
     for (key, p), q in zip(model.state_dict().items(), ours.state_dict().values(), strict=True):
         np.testing.assert_allclose(q, p, rtol=1e-3, atol=1e-4, err_msg=key)
