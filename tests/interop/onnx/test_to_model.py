@@ -132,6 +132,11 @@ def test_a_model_of_a_model() -> None:
     compare(evaluated(again, [X]), [function(X)])
 
 
+def test_integers_that_floats_would_round_are_refused() -> None:
+    with pytest.raises(lm.CompileError, match="has no form in ONNX"):
+        lm.to_onnx(lambda x: lnp.sort(x), np.array([2**63 + 1, 2**63], np.uint64))
+
+
 @pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs(seed: int) -> None:
