@@ -62,6 +62,8 @@ FORMS: dict[str, tuple[Any, ...]] = {
     "i j k": ((J, N), (J, N), (J, N)),
     "w x y z": ((F, N), (F, N), (F, N), (F, N)),
     "rows rows": ((F, N, 2), (F, N, 2)),
+    "boxes boxes": ((F, N, 4), (F, N, 4)),
+    "boxes x 3": ((F, N, 4), (F, N), 3),
     "stack": ((F, N, 3, 3),),
     "stack stack stack": ((F, 2, N, 4), (F, 2, N, 4), (F, 2, N, 4)),
     "z": ((C, N),),

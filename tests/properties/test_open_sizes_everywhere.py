@@ -136,6 +136,8 @@ TRACED: Table = {
         "rows": "batch_norm_train instance_norm",
         "rows 1": "group_norm",
         "x shape": "resize",
+        "boxes boxes": "box_iou",
+        "boxes x 3": "non_max_suppression",
     },
     "lax": {
         "columns": "stack unstack",

@@ -149,10 +149,10 @@ def test_what_a_kernel_says_of_itself() -> None:
 
 def test_wrong_arguments_name_them_and_leave_the_kernel_usable() -> None:
     kernel = scale_of(2.0)
-    x = np.ones((3, 4), np.float32)
+    x, shared = np.ones((3, 4), np.float32), np.ones(16, np.float32)
     for args, error, message in (
         ((x,), TypeError, "missing argument 'y'"),
-        ((x, x), ValueError, "must not overlap"),
+        ((shared[:12].reshape(3, 4), shared[4:].reshape(3, 4)), ValueError, "must not overlap"),
         ((x, np.ones((3, 5), np.float32)), ValueError, "size 'N' is 4"),
         ((x, np.ones((3, 4))), TypeError, "argument 'y' must be a NumPy array of float32"),
         ((x, x[0]), ValueError, "with 2 dims"),
