@@ -73,8 +73,8 @@ class Blocks:
     stay: bool
 
     def across(self, images: int, high: int, wide: int) -> int:
-        """The number of blocks of tiles in this many images of `high x wide` tiles."""
-        return -(-images // self.images) * -(-high // self.rows) * -(-wide // self.width)
+        """The number of blocks of tiles in this many images of `high x wide` tiles; of one where their number is symbolic."""
+        return -(-abs(images) // self.images) * -(-high // self.rows) * -(-wide // self.width)
 
     @property
     def tiles(self) -> int:
@@ -84,6 +84,8 @@ class Blocks:
 
 def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, points: int, lanes: int, l2_bytes: int) -> Blocks:
     """The blocks for images of (number, rows of tiles, tiles of a row), of f32, with so many points of a tile.
+
+    Of a symbolic number of images, which is negative, a block has one.
 
     Filters that stay take at most two thirds of the second-level cache, the values computed from a block of tiles a quarter; a
     block of filters that do not stay takes a quarter, the values computed from tiles half. Transforming 64 x 64 filters anew
@@ -101,7 +103,7 @@ def find_blocks(sizes: tuple[int, int, int], depth: int, filters: int, points: i
     width = _part(wide, most)
     rows = _part(high, max(1, most // width)) if width == wide else 1
     together = max(1, most // (rows * width)) if rows == high else 1
-    together = max(n for n in range(1, min(images, together) + 1) if images % n == 0)
+    together = 1 if images < 0 else max(n for n in range(1, min(images, together) + 1) if images % n == 0)
     blocks = 1 if stay else -(-depth // max(1, cache // 4 // columns))
     return Blocks(together, rows, width, columns, count, -(-depth // blocks), stay)
 
@@ -182,7 +184,7 @@ def _stores(alloc: AllocOp) -> list[StoreOp]:
 
 def schedule_tiles(kernel: KernelOp, target: Target, take: Take) -> None:
     """Cut tiles and filters into blocks, which compute their inputs, and make their tiles the rows of a product."""
-    if (tiles := find_tiles(kernel)) is None:
+    if (tiles := find_tiles(kernel)) is None or min(tiles.products.buffer.type.get_shape()[2:4]) < 0:
         return
     blocks = tiles.blocks(target)
     _, *sizes, _ = tiles.products.buffer.type.get_shape()
@@ -241,7 +243,7 @@ def _cut(tiles: Tiles, blocks: Blocks, take: Take) -> tuple[list[str], str | Non
     for loop, size, part in zip(tiles.at, sizes, (blocks.images, blocks.rows, blocks.width), strict=True):
         if loop is None:
             continue
-        if part == 1 < size:
+        if part == 1 != size:
             outer.append(name_of(loop))
         elif part < size:
             first, rest = take(Split(name_of(loop), part))

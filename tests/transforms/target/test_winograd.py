@@ -127,6 +127,17 @@ def test_one_element_spoils_the_tile_that_reads_it() -> None:
     np.testing.assert_array_equal(got[0, :, 4:, 4:], want[0, :, 4:, 4:])
 
 
+@pytest.mark.parametrize("dims", [("n", None, None, None), (None, None, "h", "w")], ids=str)
+def test_open_sizes(dims) -> None:
+    """The schedule has one image a block where their number is open; where the image is, it is the default one."""
+    w = normal(64, 64, 3, 3, seed=1)
+    f = lm.jit(lambda x, w: lm.nn.conv2d(x, w, padding=1), dynamic={"x": dims})
+    for n in (2, 1, 3):
+        x = normal(n if dims[0] else 2, 64, 8 + n * (dims[0] is None), 8)
+        want = exact(x, w, ((1, 1), (1, 1)))
+        np.testing.assert_allclose(f(x, w), want, rtol=0, atol=3e-6 * np.abs(want).max())
+
+
 def test_default_is_in_tiles_where_there_is_much_to_compute() -> None:
     x, w = normal(1, 64, 32, 32), normal(64, 64, 3, 3, seed=1)
     np.testing.assert_array_equal(conv(x, w, None), conv(x, w, 4))
