@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...runtime.arrays import address
+from ...runtime.dlpack import array_from_dlpack
 from ...runtime.signature import ArrayParam, Signature
 from .annotations import ArrayType
 from .parameters import Parameters
@@ -25,20 +26,10 @@ def as_array(value: Any, what: str) -> np.ndarray:
         TypeError: it is not on the host, is part of a graph of derivatives, or has an element type that NumPy has not.
     """
     try:
-        return np.from_dlpack(value)
+        return array_from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError, AssertionError) as error:
-        if str(getattr(value, "dtype", "")) == "torch.bfloat16" and not value.requires_grad:
-            import ml_dtypes
-
-            return value.view(_torch_int16(value)).numpy().view(ml_dtypes.bfloat16)
         kind = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
         raise TypeError(f"{what}: this {kind} shares no memory with NumPy: {error}") from None
-
-
-def _torch_int16(tensor: Any) -> Any:
-    import sys
-
-    return sys.modules[type(tensor).__module__.partition(".")[0]].int16
 
 
 def same_arrays(signature: Signature, values: Sequence[Any]) -> dict[str, str]:

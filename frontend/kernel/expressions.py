@@ -199,11 +199,11 @@ class Expressions(Views):
 
     def complex_power(self, node: ast.AST, x: Any, y: Any) -> Any:
         """`x ** y` where one is complex."""
-        raise NotImplementedError
+        raise NotImplementedError  # in the class with the calls, whose functions it needs
 
     def integer_power(self, node: ast.expr, x: Value, y: Value) -> Value:
         """By repeated products."""
-        raise NotImplementedError
+        raise NotImplementedError  # in the class with the calls, whose functions it needs
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Any:
         x = self.number_of(node.operand)

@@ -10,28 +10,10 @@ from typing import Any
 import numpy as np
 
 from ....library.numpy import namespace as lnp
+from ...grids import cubic_weights, reflected
 from ..errors import OnnxError, UnknownValue
 from ..nodes import Node, op, pairs
 from ..values import is_constant
-
-
-def _reflected(x: Any, low: float, high: float) -> Any:
-    """Coordinates reflected at both ends until they lie between them."""
-    span = high - low
-    if span <= 0:
-        return lnp.zeros_like(x) + low
-    folded = lnp.remainder(x - low, 2 * span)
-    return low + lnp.where(folded > span, 2 * span - folded, folded)
-
-
-def _cubic_weights(t: Any, a: float = -0.75) -> list[Any]:
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
 @op("GridSample")
@@ -51,7 +33,7 @@ def grid_sample(node: Node, x: Any, grid: Any) -> Any:
         if padding == "border":
             points = lnp.where((points < low) | (points > high), lnp.clip(points, 0, n - 1), points)
         elif padding == "reflection":
-            points = lnp.where((points < low) | (points > high), _reflected(points, low, high), points)
+            points = lnp.where((points < low) | (points > high), reflected(points, low, high), points)
         base = lnp.floor(points)
         t = points - base
         if mode == "nearest":
@@ -59,7 +41,7 @@ def grid_sample(node: Node, x: Any, grid: Any) -> Any:
         elif mode == "linear":
             found = [(base, 1 - t), (base + 1, t)]
         else:
-            found = [(base + k - 1, w) for k, w in enumerate(_cubic_weights(t))]
+            found = [(base + k - 1, w) for k, w in enumerate(cubic_weights(t))]
         taps.append([(_tap(i, w, n, padding, low, high)) for i, w in found])
     images = lnp.moveaxis(x, 1, -1)  # [batch, spatial..., channels]
     batch = lnp.arange(x.shape[0]).reshape((-1, *[1] * rank))
@@ -78,7 +60,7 @@ def _tap(index: Any, weight: Any, n: int, padding: str, low: float, high: float)
     if padding == "zeros":
         weight = lnp.where((index >= 0) & (index <= n - 1), weight, lnp.zeros_like(weight))
     elif padding == "reflection":
-        index = lnp.trunc(_reflected(index, low, high))
+        index = lnp.trunc(reflected(index, low, high))
     return lnp.clip(index, 0, n - 1).astype(np.int64), weight
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....library.nn import namespace as nn
 from ....library.numpy import namespace as lnp
+from ...grids import cubic_weights, reflected
 from ..errors import UnsupportedOp
 from ..nodes import Call, known, need_known, op
 
@@ -53,33 +54,12 @@ for _name, _mode in _MODES.items():
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def _reflected(x: Any, low: float, high: float) -> Any:
-    """Coordinates reflected at both ends until they lie between them."""
-    span = high - low
-    if span <= 0:
-        return lnp.zeros_like(x) + low
-    folded = lnp.remainder(x - low, 2 * span)
-    return low + lnp.where(folded > span, 2 * span - folded, folded)
-
-
-def _cubic(t: Any, a: float = -0.75) -> list[Any]:
-    """Weights of four neighbours (Keys, 1981)."""
-
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
 def _inside(x: Any, n: int, padding: int, corners: bool) -> Any:
     """Coordinates that lie outside of a dim, brought into it as the padding mode says."""
     if padding == 0:
         return x
     if padding == 2:
-        x = _reflected(x, 0.0, n - 1.0) if corners else _reflected(x, -0.5, n - 0.5)
+        x = reflected(x, 0.0, n - 1.0) if corners else reflected(x, -0.5, n - 0.5)
     return lnp.clip(x, 0, n - 1)
 
 
@@ -103,7 +83,7 @@ def grid_sampler(call: Call, x: Any, grid: Any, mode: int, padding: int, corners
         elif mode == 0:
             found = [(base, 1 - t), (base + 1, t)]
         else:
-            found = [(_inside(base + k - 1, n, padding, corners), w) for k, w in enumerate(_cubic(t))]
+            found = [(_inside(base + k - 1, n, padding, corners), w) for k, w in enumerate(cubic_weights(t))]
         taps.append([_tap(i, w, n) for i, w in found])
     images = lnp.moveaxis(x, 1, -1)
     batch = lnp.arange(x.shape[0]).reshape((-1, *[1] * rank))
