@@ -174,11 +174,12 @@ HOMES: dict[str, dict[str, str]] = {
         "library.special.faddeeva": "wofz",
         "library.special.formulas": "cbrt, cosm1, erfi, exp10, exp2, expm1, exprel, huber, log1p, log_expit, pseudo_huber, psi, sinc, softplus",
         "library.special.gamma_products": "beta, factorial, gamma, poch, polygamma, rgamma",
-        "library.special.gammas": "bernoulli, betaln, digamma, gammaln, gammasgn, multigammaln, zeta",
+        "library.special.gammas": "bernoulli, betaln, gammaln, gammasgn, multigammaln, zeta",
         "library.special.harmonics": "sph_harm_y",
         "library.special.incomplete": "betainc, expn, gammainc, gammaincc, hyp1f1, hyp2f1",
         "library.special.integrals": "dawsn, exp1, expi, fresnel, sici, spence",
         "library.special.normal": "entr, erfcinv, erfcx, erfinv, expit, kl_div, log_ndtr, logit, ndtr, ndtri, owens_t, rel_entr, xlog1py, xlogy",
+        "library.special.polygammas": "digamma",
         "library.special.parts:of_op": "erfc",
     },
     "random": {

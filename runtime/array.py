@@ -132,9 +132,18 @@ class Array(np.ndarray[Any, Any]):
         """The one device, as `x.device` of NumPy."""
         return {"cpu"}
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: int | Any | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
         """The memory for other libraries, also of the element types that NumPy does not exchange."""
-        return capsule_of_array(self, **options)
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        # NumPy before 2.1 knows the first of them alone
+        return capsule_of_array(self, **{name: value for name, value in options.items() if value is not None})
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`lamina.numpy`, for code that is written against the Array API.

@@ -26,7 +26,7 @@ from ..trace.program import Aval, Program, TracedFunction, abstract, is_staging,
 from ..trace.promotion import is_inexact_dtype
 from ..trace.pytree import TreeDef, flatten
 from ..trace.tracer import Tracer
-from ..trace.tracing import lift
+from ..trace.tracing import Trace, lift
 from .autodiff import function_name, like
 from .conditional import share_captured
 
@@ -163,7 +163,7 @@ def _trace_rule(
 
     def traced(*xs: Any) -> Any:
         current = staging()
-        current.transposed, current.in_rule = transposed, current.in_rule or reverse
+        current.transposed, current.in_rule, current.is_rule = transposed, current.in_rule or reverse, True
         return rule(*xs)
 
     filled_up = [*known, *(_UNKNOWN for _ in range(len(avals) - len(known)))]
@@ -197,6 +197,8 @@ class custom_jvp(CustomDerivative):
 
     DEFINE = ".defjvp or .defjvps"
     _rule: Callable[..., Any] | None = None
+    _are_zero: Sequence[bool] = ()
+    """For each argument of the call whose rule is traced, whether it has no tangent."""
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule. Zero tangents are arrays of zeros, with `symbolic_zeros` too, which cost nothing once compiled."""
@@ -209,10 +211,10 @@ class custom_jvp(CustomDerivative):
             raise TypeError("defjvps does not go with nondiff_argnums: use defjvp")
 
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-            value = self(*primals)
+            are_zero, value = self._are_zero, self(*primals)  # in this order: the call may trace its own rules
             total: Any = None
-            for one, tangent in zip(jvps, tangents, strict=True):
-                if one is not None:
+            for one, tangent, is_zero in zip(jvps, tangents, are_zero, strict=True):
+                if one is not None and not is_zero:
                     term = one(tangent, value, *primals)
                     total = term if total is None else _added(total, term)
             return value, _zeros(value) if total is None else total
@@ -234,11 +236,13 @@ class custom_jvp(CustomDerivative):
         assert rule is not None
         avals = function.avals
         floats, n = _inexact(avals), len(avals)
+        are_zero = _without_tangents(args, tracers)
 
         def traced(*xs: Any) -> Any:
             changes = dict(zip(floats, xs[n:], strict=True))
             tangents = [changes[k] if k in changes else filled(0, a.shape, a.dtype) for k, a in enumerate(avals)]
             given = args.structure.unflatten(xs[:n]), args.structure.unflatten(tangents)
+            self._are_zero = are_zero
             returned = rule(*(x for _, x in args.fixed), *given)
             if not isinstance(returned, tuple | list) or len(returned) != 2:
                 raise DifferentiationError(f"the jvp rule of {name} must return a pair (value, tangent), got {returned!r:.60}")
@@ -248,6 +252,17 @@ class custom_jvp(CustomDerivative):
 
         strong = [avals[k]._replace(weak=False) for k in floats]
         return [_trace_rule(by or self, traced, "jvp", [*avals, *strong], tracers, transposed=int(by is None), reverse=False)]
+
+
+def _without_tangents(args: _Arguments, tracers: Sequence[Tracer]) -> list[bool]:
+    """Which arguments the innermost of the transformations that change any does not change: their rules need not be traced."""
+    levels, ends = [changed_by(x) for x in tracers], 0
+    found = []
+    for structure in args.structure.children:
+        ends += structure.num_leaves
+        own = levels[ends - structure.num_leaves : ends]
+        found.append(max(own, default=0) < max(levels, default=0))
+    return found
 
 
 def _added(a: Any, b: Any) -> Any:
@@ -352,22 +367,51 @@ class CustomVJPPrimal:
 
 def may_change(x: Tracer) -> bool:
     """Whether a value may depend on a variable of differentiation: it is no constant, nor behind `stop_gradient`."""
-    waiting, seen = [(x.within, x.value)], set[SSAValue]()
+    return changed_by(x) > 0
+
+
+def changed_by(x: Tracer) -> int:
+    """Which transformation changes a value, the innermost of those that do: their count from outside; 0 if none does.
+
+    Values are walked once (`Trace.changed`), without recursion.
+    """
+    waiting = [(x.within, x.value)]
     while waiting:
-        trace, value = waiting.pop()
-        is_tensor = isinstance(value.type, TensorType)
-        if value in seen or not (is_tensor and isinstance(element_of(value), AnyFloat | ComplexType)):
+        trace, value = waiting[-1]
+        if value in trace.changed:
+            waiting.pop()
             continue
-        seen.add(value)
-        if isinstance(value, OpResult):
-            waiting += [] if value.op.name == "graph.stop_gradient" else [(trace, operand) for operand in value.op.operands]
+        sources = _sources(trace, value)
+        missing = [source for source in sources if source[1] not in source[0].changed]
+        if missing:
+            waiting += missing
             continue
-        assert isinstance(value, BlockArgument)
-        if value.owner is not trace.block or value.index < trace.own_arguments:
-            return True
+        level = max((within.changed[v] for within, v in sources), default=0)
+        if isinstance(value, BlockArgument) and (value.owner is not trace.block or value.index < trace.own_arguments):
+            own = trace.derivatives + trace.transposed
+            level = min(own, level) if sources else own
+        trace.changed[value] = level if _is_float(value) else 0
+        waiting.pop()
+    return x.within.changed[x.value]
+
+
+def _is_float(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(element_of(value), AnyFloat | ComplexType)
+
+
+def _sources(trace: Trace, value: SSAValue) -> list[tuple[Trace, SSAValue]]:
+    """What a value is computed from, or stands for; nothing for a variable."""
+    if isinstance(value, OpResult):
+        is_fixed = not _is_float(value) or value.op.name == "graph.stop_gradient"
+        return [] if is_fixed else [(trace, operand) for operand in value.op.operands]
+    assert isinstance(value, BlockArgument)
+    if value.owner is not trace.block:
+        return []
+    if value.index >= trace.own_arguments:
         outer = trace.captured[value.index - trace.own_arguments][0]
-        waiting += [(outer.within, outer.value)] if type(outer) is Tracer else []
-    return False
+    else:  # an argument of a rule is an operand of the call
+        outer = trace.known[value.index] if trace.is_rule and value.index < len(trace.known) else None
+    return [(outer.within, outer.value)] if type(outer) is Tracer else []
 
 
 class BothModes(CustomDerivative):

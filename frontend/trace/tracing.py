@@ -80,6 +80,8 @@ class Trace:
         derivatives: how many transformations around it differentiate its ops.
         transposed: 1 in a rule of forward mode whose ops on tangents are transposed by reverse mode.
         in_rule: whether it is in a rule of reverse mode (`custom_vjp`).
+        is_rule: whether it is a rule, whose arguments are first those of the call.
+        changed: values that transformations change, by which (`changed_by` of `frontend/functions/custom.py`).
         reads: the values that Python has read, where a record of the run is made (`frontend/run/record.py`); one list for
             traces inside.
         narrowing: called with each traced Python integer that becomes one of another dtype (`frontend/python/compile/`); of
@@ -113,6 +115,8 @@ class Trace:
         self.is_inner = outer is not None
         self.transposed: int = outer.transposed if outer is not None else 0
         self.in_rule: bool = outer is not None and outer.in_rule
+        self.is_rule = False
+        self.changed: dict[SSAValue, int] = {}
         self.reads: list[Read] | None = outer.reads if outer is not None else None
         self.narrowing: Narrowing | None = outer.narrowing if outer is not None else None
 

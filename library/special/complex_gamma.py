@@ -11,8 +11,9 @@ import numpy as np
 from ...api import array_function, lift, lift_as, token
 from ...api.dtypes import result_type
 from ..numpy import namespace as lnp
-from .gammas import STIRLING, gammaln
+from .gammas import gammaln
 from .parts import as_float
+from .polygammas import STIRLING
 
 
 def as_complex(x: Any) -> Any:

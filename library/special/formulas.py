@@ -8,9 +8,9 @@ from typing import Any
 from ...api import Tracer, build, lift, operation
 from ...api.functions import with_slopes
 from ..numpy import namespace as lnp
-from .gammas import digamma
 from .integrals import dawsn
 from .parts import EXP_RATIO, as_float, floats, polynomial
+from .polygammas import digamma
 
 cbrt, exp2, expm1, log1p, sinc, psi = lnp.cbrt, lnp.exp2, lnp.expm1, lnp.log1p, lnp.sinc, digamma
 

@@ -19,21 +19,19 @@ from ..numpy.elementwise import compare, select
 from ..numpy.ufuncs import floor
 from .gammas import (
     LARGE,
-    STIRLING,
     at_beta_poles,
-    betaln,
     betaln_everywhere,
-    digamma,
-    digamma_everywhere,
+    gammaln,
     gammaln_near_zeros,
     gammasgn,
     is_large,
     is_pole,
-    log_beta_slope,
     log_gamma_ratio,
+    log_slope_of_quotient,
     zeta,
 )
-from .parts import as_float, floats, polynomial, slope_along, with_products
+from .parts import as_float, floats, polynomial, slope_along, with_total_slopes
+from .polygammas import STIRLING, digamma, digamma_everywhere, digamma_slope
 
 _STIRLING_FROM = 11
 _OVERFLOWS = {4: 36.0, 8: 172.0}
@@ -98,14 +96,13 @@ def _gamma_value(x: Tracer) -> Tracer:
     return gammasgn(x) * gamma_size(x)
 
 
-def _gamma_slope(x: Tracer) -> Tracer:
-    y = _gamma(x)
+def _gamma_slope(y: Tracer, x: Tracer) -> Tracer:
     infinite = _is("eq", x, math.inf)  # where digamma's slope is 0, and the product of that and y NaN
     regular = build("not", infinite)
     return select(infinite, y, _where(regular, y, 1) * digamma(_where(regular, x, 1)))
 
 
-_gamma = with_slopes(_gamma_value, lambda y, x: with_products(_gamma_slope)(x))
+_gamma = with_total_slopes(_gamma_value, _gamma_slope)
 
 
 @operation
@@ -263,51 +260,43 @@ def _times_slope(logarithm: Callable[..., Any], k: int) -> Callable[..., Tracer]
     return lambda y, *operands: y * along(*operands)
 
 
-def _sine(x: Tracer) -> Tracer:
-    """`sin(pi x)`."""
-    whole = build("rint", x)
-    y = build("sin", (x - whole) * math.pi)
-    return select(compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole), -y, y)
-
-
-def _vanishing_beta_slope(a: Tracer, b: Tracer, k: int) -> Tracer:
+def _vanishing_beta_slope(a: Tracer, b: Tracer, logarithmic: Tracer) -> Tracer:
     """The slope of the beta function where it is 0: `a + b` is a pole of the gamma function, and neither operand is.
 
-    By `beta(a, b) = beta(b, c) sin(pi (a + b)) / sin(pi a)`, `c = 1 - a - b`, which has slopes of all orders there.
+    That of `size sin(pi (a + b)) / pi`, `size = gamma(a) gamma(b) gamma(1 - a - b)`, from the logarithmic slope of the size.
     """
-    c, end = 1.0 - a - b, 1.0 - a
-    size = gammasgn(b) * gammasgn(end) * build("exp", betaln(b, c))
-    logarithmic = digamma(end if k == 0 else b) - digamma(c)
-    sine_slope = slope_along(lambda a, b: _sine(a + b) / _sine(a), k)(a, b)
-    return size * (sine_slope + _sine(a + b) / _sine(a) * logarithmic)
+    total = a + b
+    size = gammasgn(a) * gammasgn(b) * build("exp", gammaln(a) + gammaln(b) + gammaln(1.0 - total))
+    whole = build("rint", total)
+    angle = (total - whole) * math.pi
+    odd = compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole)
+    return select(odd, -size, size) * (build("cos", angle) + build("sin", angle) * (logarithmic * (1 / math.pi)))
 
 
 def _beta_slope(k: int) -> Callable[..., Tracer]:
     def slope(y: Tracer, *operands: Tracer) -> Tracer:
         mine, other = operands[k], operands[1 - k]
         zero, beside = _is("eq", mine, 0), _is("eq", other, 0)
-        at_zero = build("or", zero, beside)
         vanishes = _both(is_pole(mine + other), build("not", build("or", is_pole(mine), is_pole(other))))
         endless, end = _is("eq", mine, math.inf), _is("eq", other, math.inf)
-        special = build("or", build("or", at_zero, vanishes), build("or", endless, end))
-        regular = build("not", special)
-        slope = _where(regular, y, 1) * log_beta_slope(_where(regular, mine, 1), _where(regular, other, 1))
-        first, second = (_where(vanishes, v, -0.5) for v in operands)
-        vanishing = _vanishing_beta_slope(first, second, k)
-        slope = select(vanishes, vanishing, slope)
+        regular = build("not", build("or", build("or", zero, beside), build("or", endless, end)))
+        x, z = (_where(regular, v, 1) for v in (mine, other))
+        logarithmic = log_slope_of_quotient(x, z, vanishes)
+        vanishing = _vanishing_beta_slope(*(_where(vanishes, v, -0.5) for v in operands), logarithmic)
+        slope = select(vanishes, vanishing, _where(regular, y, 1) * logarithmic)
         # as gamma(other) * mine**-other
         flat = full_like_tracer(y, 0)
         slope = select(endless, select(_is("gt", other, -1), flat, -other * y), slope)
         slope = select(_both(end, build("not", endless)), select(_is("gt", mine, 0), flat, -y), slope)
         # the slope of 1 / mine, or that of the next term, digamma(1) - digamma(mine), where 1 / other does not depend on it
         back = 1.0 / _where(zero, mine, 1)
-        limit = -slope_along(digamma, 0)(_where(beside, mine, 1))
+        limit = -digamma_slope(1)(_where(beside, mine, 1))
         return select(zero, -back * back, select(beside, limit, slope))
 
     return slope
 
 
-_beta = with_slopes(_beta_value, _beta_slope(0), _beta_slope(1))
+_beta = with_total_slopes(_beta_value, _beta_slope(0), _beta_slope(1))
 
 
 @operation

@@ -11,19 +11,9 @@ from ...api import Tracer, as_array, build, full_like_tracer, operation
 from ...api.functions import with_slopes
 from ..numpy.elementwise import compare, select
 from ..numpy.math import power
-from ..numpy.ufuncs import floor, tan
+from ..numpy.ufuncs import floor
 from .parts import as_float, chebyshev, floats, polynomial, slope_along, with_products
-
-_SHIFT = 8
-# Stirling's series: bernoulli(2 * k) / (2 * k * (2 * k - 1))
-STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
-
-
-def _shifted(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
-    """Where a positive number is small, it (1 elsewhere), and the number, moved up where it is."""
-    small = compare("lt", x, full_like_tracer(x, _SHIFT))
-    return small, select(small, x, full_like_tracer(x, 1)), select(small, x + float(_SHIFT), x)
-
+from .polygammas import EULER_MACLAURIN, SHIFT, STIRLING, TERMS, digamma, shifted, stirling_slope
 
 # of log(gamma(x)) / ((x - 1) * (x - 2)) in x - 2, from 1 to 3
 _GAMMALN = (
@@ -53,24 +43,14 @@ def _gammaln_of_positive(x: Tracer) -> Tracer:
 
 
 def _gammaln_far(x: Tracer) -> Tracer:
-    small, low, z = _shifted(x)
+    small, low, z = shifted(x)
     product = low
-    for k in range(1, _SHIFT):
+    for k in range(1, SHIFT):
         product = product * (low + float(k))
     back = 1.0 / z
     y = (z - 0.5) * (build("log", z) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + back * polynomial(back * back, STIRLING)
     infinite = compare("eq", x, full_like_tracer(x, math.inf))
     return select(infinite, x, y - select(small, build("log", product), full_like_tracer(x, 0)))
-
-
-def _digamma_of_positive(x: Tracer) -> Tracer:
-    small, low, z = _shifted(x)
-    terms = 1.0 / low
-    for k in range(1, _SHIFT):
-        terms = terms + 1.0 / (low + float(k))
-    back = 1.0 / z
-    series = polynomial(back * back, tuple((2 * k + 1) * c for k, c in enumerate(STIRLING)))
-    return build("log", z) - 0.5 * back - back * back * series - select(small, terms, full_like_tracer(x, 0))
 
 
 def _reflected(x: Tracer) -> tuple[Tracer, Tracer, Tracer]:
@@ -97,30 +77,6 @@ def _gammaln_everywhere(x: Tracer) -> Tracer:
 
 _gammaln = with_slopes(_gammaln_everywhere, lambda y, x: digamma(x))
 
-
-@operation
-def digamma(x: Any, /) -> Any:
-    """The derivative of `gammaln`; infinite at 0, by the sign of that, and NaN at negative whole numbers."""
-    return _digamma(as_float(x))
-
-
-# a slope by the quotient rule would divide by a tangent that is infinite at a half
-_cotangent = with_slopes(lambda x: 1.0 / tan(x), lambda y, x: -1.0 - y * y)
-
-
-def digamma_everywhere(x: Tracer) -> Tracer:
-    near = compare("lt", build("abs", x), full_like_tracer(x, 0.5))
-    below = compare("le", x, full_like_tracer(x, -0.5))
-    y = _digamma_of_positive(select(near, x + 1.0, select(below, 1.0 - x, x)))
-    rest = select(below, x - build("rint", x), full_like_tracer(x, 0.25))
-    pole = compare("eq", rest, full_like_tracer(x, 0))
-    y = select(near, y - 1.0 / select(near, x, full_like_tracer(x, 1)), y)
-    y = select(below, y - math.pi * _cotangent(rest * math.pi), y)
-    # the value has no limit there, but the first slope has
-    return y + select(pole, full_like_tracer(x, math.nan), full_like_tracer(x, 0))
-
-
-_digamma = with_products(digamma_everywhere)
 
 LARGE = 8
 
@@ -179,13 +135,28 @@ def betaln_everywhere(a: Tracer, b: Tracer) -> Tracer:
 
 
 def _digamma_step(x: Tracer, step: Tracer) -> Tracer:
-    """`digamma(x + step) - digamma(x)`."""
-    large = build("and", is_large(x), is_large(x + step))
+    """`digamma(x + step) - digamma(x)` where both arguments are `LARGE` or more."""
+    y = x + step
+    return build("log1p", step / x) + (0.5 * step) / x / y - (stirling_slope(y) - stirling_slope(x))
+
+
+def log_slope_of_quotient(a: Tracer, b: Tracer, vanishes: Tracer | None = None) -> Tracer:
+    """The slope of `betaln` by `a` where neither operand is 0 or infinite.
+
+    Where `vanishes` holds, that of `gamma(a) gamma(b) gamma(1 - a - b)`.
+    """
+    # of the function that `at_beta_poles` takes instead: digamma(x) - digamma(x + step)
+    low = build("and", _is_finite_pole(a, b), compare("lt", a, b))
+    high = build("and", _is_finite_pole(b, a), compare("lt", b, a))
+    rest = 1.0 - a - b
+    x, step = select(low, 1.0 - a, a), select(low, -b, select(high, rest - a, b))
+    end = x + step
+    large = build("and", is_large(x), is_large(end))
+    by_series = _digamma_step(select(large, x, full_like_tracer(x, LARGE)), select(large, step, full_like_tracer(x, 0)))
+    if vanishes is not None:
+        end = select(vanishes, rest, end)
     one = full_like_tracer(x, 1)
-    by_series = slope_along(_log_gamma_step, 0)(
-        select(large, x, full_like_tracer(x, LARGE)), select(large, step, full_like_tracer(x, 0))
-    )
-    return select(large, by_series, digamma(select(large, one, x + step)) - digamma(select(large, one, x)))
+    return select(large, -by_series, digamma(select(large, one, x)) - digamma(select(large, one, end)))
 
 
 def log_beta_slope(a: Tracer, b: Tracer) -> Tracer:
@@ -194,20 +165,15 @@ def log_beta_slope(a: Tracer, b: Tracer) -> Tracer:
     pole, flat = compare("eq", a, zero), build("or", compare("eq", b, zero), compare("eq", a, inf))
     endless = build("and", compare("eq", b, inf), build("not", flat))
     regular = build("not", build("or", endless, build("or", pole, flat)))
-    x, y = select(regular, a, one), select(regular, b, one)
-    # digamma(x) - digamma(x + step); of the function that `at_beta_poles` takes instead
-    low = build("and", _is_finite_pole(x, y), compare("lt", x, y))
-    high = build("and", _is_finite_pole(y, x), compare("lt", y, x))
-    step = select(low, -y, select(high, 1.0 - x - x - y, y))
-    y = -_digamma_step(select(low, 1.0 - x, x), step)
+    y = log_slope_of_quotient(select(regular, a, one), select(regular, b, one))
     y = select(endless, -inf, select(flat, zero, y))
     return select(pole, -build("div", one, select(pole, a, one)), y)  # as gammaln at zero of either sign
 
 
 _betaln = with_slopes(
     lambda a, b: betaln_everywhere(*at_beta_poles(a, b)[:2]),
-    lambda y, a, b: log_beta_slope(a, b),
-    lambda y, a, b: log_beta_slope(b, a),
+    lambda y, a, b: with_products(log_beta_slope, 2)(a, b),
+    lambda y, a, b: with_products(lambda a, b: log_beta_slope(b, a), 2)(a, b),
 )
 
 
@@ -250,20 +216,6 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_ZETA_SUM = 9
-_EULER_MACLAURIN = tuple(
-    numerator / denominator / math.factorial(2 * k)
-    for k, (numerator, denominator) in enumerate(
-        (
-            *((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798)),
-            *((-174611, 330), (854513, 138), (-236364091, 2730)),
-        ),
-        1,
-    )
-)
-"""`bernoulli(2 k) / (2 k)!`."""
-
-
 def _zeta_everywhere(x: Tracer, q: Tracer) -> Tracer:
     inf = full_like_tracer(x, math.inf)
     endless = build("or", compare("eq", x, inf), build("and", compare("gt", x, full_like_tracer(x, 1)), compare("eq", q, inf)))
@@ -271,14 +223,14 @@ def _zeta_everywhere(x: Tracer, q: Tracer) -> Tracer:
     inside = build("and", inside, build("not", endless))
     s, a = select(inside, x, full_like_tracer(x, 2)), select(inside, q, full_like_tracer(q, 1))
     total = power(a, -s)
-    for k in range(1, _ZETA_SUM):
+    for k in range(1, TERMS):
         total = total + power(a + float(k), -s)
-    z = a + float(_ZETA_SUM)
+    z = a + float(TERMS)
     last = power(z, -s)
     total = total + last * z / (s - 1.0) + 0.5 * last
     factor = s * (last / z)
     back = 1.0 / (z * z)
-    for k, c in enumerate(_EULER_MACLAURIN):
+    for k, c in enumerate(EULER_MACLAURIN):
         total = total + factor * c
         factor = factor * (s + (2.0 * k + 1)) * (s + (2.0 * k + 2)) * back
     pole = compare("eq", x, full_like_tracer(x, 1))

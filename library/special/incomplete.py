@@ -19,8 +19,9 @@ from ...api.functions import jvp, while_loop, with_slopes
 from ..numpy.elementwise import compare, select
 from ..numpy.looped import looped
 from ..numpy.reduce import any as any_of
-from .gammas import STIRLING, betaln, digamma, gammaln, gammasgn
+from .gammas import betaln, gammaln, gammasgn
 from .parts import float_operands, floats, log1p_less, polynomial
+from .polygammas import STIRLING, digamma
 
 _LIMIT = 100_000
 """Iterations of a loop at most."""

@@ -45,7 +45,6 @@ from .gamma_products import polygamma as polygamma
 from .gamma_products import rgamma as rgamma
 from .gammas import bernoulli as bernoulli
 from .gammas import betaln as betaln
-from .gammas import digamma as digamma
 from .gammas import gammaln as gammaln
 from .gammas import gammasgn as gammasgn
 from .gammas import multigammaln as multigammaln
@@ -77,6 +76,7 @@ from .normal import owens_t as owens_t
 from .normal import rel_entr as rel_entr
 from .normal import xlog1py as xlog1py
 from .normal import xlogy as xlogy
+from .polygammas import digamma as digamma
 
 def cbrt(x: Any, /) -> Any:
     """`np.cbrt`: the cube root, of negative numbers too."""

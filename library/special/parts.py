@@ -63,6 +63,22 @@ def with_products(function: Callable[..., Tracer], operands: int = 1) -> Callabl
     return with_slopes(function, *map(slope, range(operands)))
 
 
+def with_total_slopes(function: Callable[..., Tracer], *slopes: Callable[..., Tracer]) -> Callable[..., Tracer]:
+    """As `with_slopes`, of slopes that read the result, with the derivatives of `with_products`: those by an operand, which
+    have the slope of the result by it in them, too.
+    """
+    result = with_slopes(lambda y, *xs: y, None, *((lambda _, y, *xs, s=s: s(y, *xs)) for s in slopes))
+
+    def total(of: Callable[..., Tracer]) -> Callable[..., Tracer]:
+        def slope(k: int) -> Callable[..., Tracer]:
+            along = slope_along(lambda y, *xs: of(result(y, *xs), *xs), k + 1)
+            return lambda _, y, *xs: total(along)(y, *xs)
+
+        return with_slopes(of, None, *(slope(k) for k in range(len(slopes))))
+
+    return with_slopes(function, *map(total, slopes))
+
+
 def chebyshev(x: Tracer, coefficients: tuple[float, ...]) -> Tracer:
     """`sum(c[k] * T_k(x))` by Clenshaw's recurrence, without the coefficients that the dtype does not see."""
     eps = float(np.finfo(x.dtype).eps) / 64

@@ -40,7 +40,6 @@ from ....library.numpy.ufuncs import square as square
 from ....library.special.bessel import i0e as bessel_i0e
 from ....library.special.bessel import i1e as bessel_i1e
 from ....library.special.gamma_products import polygamma as polygamma
-from ....library.special.gammas import digamma as digamma
 from ....library.special.gammas import gammaln as lgamma
 from ....library.special.gammas import zeta as zeta
 from ....library.special.incomplete import betainc as betainc
@@ -49,6 +48,7 @@ from ....library.special.incomplete import gammainc as igamma
 from ....library.special.incomplete import gammainc_slope as igamma_grad_a
 from ....library.special.incomplete import gammaincc as igammac
 from ....library.special.normal import erfinv as erf_inv
+from ....library.special.polygammas import digamma as digamma
 from .conv import ConvDimensionNumbers as ConvDimensionNumbers
 from .conv import conv as conv
 from .conv import conv_dimension_numbers as conv_dimension_numbers

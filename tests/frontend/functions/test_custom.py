@@ -407,3 +407,59 @@ def test_a_rule_that_is_not_linear_has_no_forward_mode() -> None:
     close(lm.grad(lambda x: 5 * clipped(x))(3.0), 6)
     with pytest.raises(lm.DifferentiationError, match="its own reverse rule is not linear in the cotangents"):
         lm.jvp(lm.value_and_grad(clipped), (3.0,), (1.0,))
+
+
+def _product_with_counts() -> tuple[lm.custom_jvp, list[int]]:
+    counts = [0, 0]
+
+    @lm.custom_jvp
+    def product(x, y):
+        return x * y
+
+    def slope(k: int):
+        def rule(tangent, value, *operands):
+            counts[k] += 1
+            return tangent * product(operands[1 - k], 1.0)
+
+        return rule
+
+    product.defjvps(slope(0), slope(1))
+    return product, counts
+
+
+def test_slopes_by_operands_without_tangents_are_not_traced() -> None:
+    product, counts = _product_with_counts()
+    lm.jvp(lambda x: product(x, np.array(3.0)), (2.0,), (1.0,))
+    assert counts[0] and not counts[1]
+
+    product, counts = _product_with_counts()
+    found = lm.jit(lambda c: lm.grad(lambda x: product(lnp.sin(c), x * x))(2.0))(0.5)
+    np.testing.assert_allclose(found, 4 * np.sin(0.5))
+    assert counts[1] and not counts[0]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, lm.jit], ids=["eager", "jit"])
+def test_operands_that_an_outer_transformation_changes(wrap) -> None:
+    """d/dy of d/dx, of a call that reads both, one of them, and neither in each transformation."""
+    product, _ = _product_with_counts()
+
+    def f(x, y):
+        outside = product(y, y)
+
+        def inner(v):
+            return product(v, y) * product(y, outside) + product(lm.lax.stop_gradient(v), y)
+
+        return lm.grad(inner)(x) + lm.jvp(lambda v: product(v, v) * y, (x,), (1.0,))[1]
+
+    x, y = 1.5, 0.7  # f = y**4 + 2 x y
+    np.testing.assert_allclose(wrap(lm.grad(f, (0, 1)))(x, y), (2 * y, 4 * y**3 + 2 * x))
+    along_y = wrap(lambda x, y: lm.jvp(f, (x, y), (0.0, 1.0))[1])
+    np.testing.assert_allclose(along_y(x, y), 4 * y**3 + 2 * x)
+    np.testing.assert_allclose(wrap(lm.hessian(f, (0, 1)))(x, y), ((0, 2), (2, 12 * y**2)), atol=1e-15)
+
+    def scanned(y):
+        return lm.scan(lambda c, v: (product(c, y), lm.grad(lambda u: product(u, c))(v)), 1.0, np.array([2.0, 3.0]))[1].sum()
+
+    np.testing.assert_allclose(wrap(lm.grad(scanned))(y), 1.0)  # 1 + y
+    mapped = lm.vmap(lambda v: lm.grad(lambda u: product(u, v))(y))
+    np.testing.assert_allclose(wrap(lambda v: lm.jvp(mapped, (v,), (np.ones(2),))[1])(np.array([1.0, 2.0])), 1.0)
