@@ -39,6 +39,7 @@ from .element_types import i64 as i64
 from .element_types import index as index
 from .element_types import numpy_dtype as numpy_dtype
 from .element_types import spelled as spelled
+from .sizes.equations import assumed_equal
 from .sizes.polynomial import TYPICAL as TYPICAL
 from .sizes.polynomial import Size, expected_size
 
@@ -197,8 +198,8 @@ def expected(size: int) -> int:
 
 
 def compatible(a: int, b: int) -> bool:
-    """Whether two sizes can be the same size at run time."""
-    return a == b or a == DYNAMIC or b == DYNAMIC
+    """Whether two sizes can be the same size at run time; within `equations` also symbolic ones, which then must be."""
+    return a == b or a == DYNAMIC or b == DYNAMIC or assumed_equal(a, b)
 
 
 def unify(a: int, b: int) -> int:

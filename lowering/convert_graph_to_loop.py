@@ -393,9 +393,8 @@ class ConvertGraphToLoopPass(ModulePass):
             if not kernel.is_derived:
                 kernel.mark_scheduled()
         globals_: list[Operation] = []
+        name_sizes(op)
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
-        for function in functions:
-            name_sizes(function)
         carried = carried_by(functions)
         effects = {inner for function in functions for inner in function.body.block.ops if has_effects(inner)}
         for function in bodies_first(functions):

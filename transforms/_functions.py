@@ -84,10 +84,11 @@ def copy_locations(source: Operation, copied: Operation) -> None:
         new.location = old.location
 
 
-def copy_function(function: FuncOp, op: Operation, suffix: str = "") -> FuncOp:
-    """A private copy of a function, after it in the module of `op`: others may call the function, too."""
-    copy = clone(function)
-    copy_locations(function, copy)
+def copy_function(function: FuncOp, op: Operation, suffix: str = "", as_written: FuncOp | None = None) -> FuncOp:
+    """A private copy of a function, or of what it was, after it in the module of `op`: others may call the function, too."""
+    source = as_written or function
+    copy = clone(source)
+    copy_locations(source, copy)
     copy.properties["sym_name"] = StringAttr(unique_name(op, f"{function.sym_name.data}{suffix}"))
     copy.properties["sym_visibility"] = StringAttr("private")
     functions = function.parent_block()

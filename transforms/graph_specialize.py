@@ -16,10 +16,10 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of
+from ..dialects.graph.autodiff import DerivativeOp, VmapOp, callee_of, type_list
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import ChosenOp
-from ..dialects.graph.control import INDEX, ControlOp, ForOp
+from ..dialects.graph.control import INDEX, ControlOp, ForOp, LoopOp
 from ..dialects.graph.extents import Dim, Extents
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.types import DYNAMIC, set_type, shape_of, show_shape, tensor, tensors_of
@@ -116,12 +116,18 @@ class Specializer:
         for function in functions:
             if any(is_dynamic(type) for type in function.function_type.inputs):
                 self.function(function, given, op)
+        outputs = [list(function.function_type.outputs) for function in functions]
+        if isinstance(op, LoopOp) and outputs[-1][: len(op.inits)] != (carried := [v.type for v in op.inits]):
+            rule = f"carries {type_list(carried)}, its body returns {type_list(outputs[-1])}"
+            raise error_at(op, CompileError, rule)
+        if isinstance(op, ChosenOp) and any(other != outputs[0] for other in outputs):
+            raise error_at(op, CompileError, f"has branches that return {' and '.join(map(type_list, outputs))}")
         if isinstance(op, ForOp):
             made = ForOp.make(functions[0], op.times, op.consts, op.inits, op.stacks)
             types = [r.type for r in made.results]
             made.erase()
             return types
-        return list(functions[-1].function_type.outputs)
+        return outputs[-1]
 
 
 def _classes(block: Block) -> dict[Dim, Dim]:

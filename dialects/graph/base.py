@@ -40,7 +40,7 @@ from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import Size
 from ..syntax import parse_op, print_op
 from ..text_defaults import TextDefault
-from ..types import COMPLEX, DYNAMIC, SUPPORTED, element_of, numpy_dtype, shape_of, show_shape, tensors_of
+from ..types import COMPLEX, DYNAMIC, SUPPORTED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class GraphOp(BaseOp, HasCanonicalizationPatternsInterface):
             if value.type.element_type not in (*SUPPORTED, *self.facts.stores):
                 known = ", ".join(map(str, SUPPORTED))
                 raise VerifyException(f"'{self.name}' op element type must be one of {known}, got {value.type}")
-            if any(size < 0 and size != DYNAMIC for size in value.type.get_shape()):
+            if any(map(_is_negative, value.type.get_shape())):
                 raise VerifyException(f"'{self.name}' op sizes must not be negative, got {value.type}")
         declared = tensors_of(self.results)
         try:
@@ -505,12 +505,17 @@ def to_attribute(value: Any) -> Attribute:
     raise TypeError(f"no property form for {value!r}")
 
 
+def _is_negative(size: Any) -> bool:
+    """Whether a size is below 0 in every call."""
+    return size.bounds[1] < 0 if isinstance(size, Size) else size < 0 and size != DYNAMIC
+
+
 def require_same_shape(operands: Sequence[TensorType], names: Sequence[str] = ("lhs", "rhs")) -> None:
     """Raise ShapeError unless all operands have one shape (`?` matches anything)."""
     first = operands[0].get_shape()
     for name, other in zip(names[1:], operands[1:], strict=False):
         shape = other.get_shape()
-        if len(shape) != len(first) or any(a != b and DYNAMIC not in (a, b) for a, b in zip(first, shape, strict=True)):
+        if len(shape) != len(first) or not all(map(compatible, first, shape)):
             raise ShapeError(f"operand shapes must be equal, {names[0]} is {show_shape(first)}, {name} is {show_shape(shape)}")
 
 

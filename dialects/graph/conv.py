@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DTypeError, ShapeError
 from ..facts import OpFacts, Rounding
 from ..text_defaults import constant, each_dim
-from ..types import DYNAMIC, is_bool, shape_of, show_shape, tensor
+from ..types import DYNAMIC, compatible, is_bool, shape_of, show_shape, tensor
 from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_element
 from .convolution import NONE, Convolution, dilated, pick, placed
 
@@ -222,7 +222,7 @@ class ConvOp(GraphOp):
         filters, depth, *window = pick(w, c.w_dims)
         if c.groups < 1 or any(m != DYNAMIC and m % c.groups for m in (features, filters)):  # C5
             raise ShapeError(f"groups must divide the features of x and the result, got {c.groups}, {features} and {filters}")
-        if DYNAMIC not in (features, depth) and features != c.groups * depth:  # C5
+        if DYNAMIC not in (features, depth) and not compatible(features, c.groups * depth):  # C5
             raise ShapeError(f"a filter must have the features of one group, x has {features} in {c.groups}, a filter {depth}")
         if c.tile and c.tile != (1,) * n and not (c.tile in TILES and c.has_tiles(operands[0].element_type, window)):  # C7
             rule = "tile must be of ones, or [2, 2] or [4, 4] for 3x3 filters of f32 in one group, strides and dilations 1"

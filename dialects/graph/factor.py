@@ -17,7 +17,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_re
 
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import FACTORIZATION, OpFacts, Rounding
-from ..types import index, shape_of, show_shape, tensor
+from ..types import compatible, index, shape_of, show_shape, tensor
 from .base import Custom, GraphOp, Props, Types, Zero, graph_op, integer, one_of, require_same_element
 from .matrices import (
     MatrixOp,
@@ -173,7 +173,7 @@ class TriangularSolveOp(MatrixOp):
     def whole_types(cls, operands: Types, props: Props) -> Types:
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
-        if a[:-1] != y[:-1]:  # C2
+        if len(a) != len(y) or not all(map(compatible, a[:-1], y[:-1])):  # C2
             raise ShapeError(
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )

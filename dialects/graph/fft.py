@@ -337,8 +337,7 @@ class ButterfliesOp(GraphOp):
             raise ShapeError(f"the twist must divide {shape[2]} columns, got {twist}")
         size = table_size(radices) + (n * (twist + shape[2] // twist) if twist else 0)
         roots = operands[2].get_shape()
-        known = DYNAMIC not in (*roots, shape[2])
-        if len(roots) != 2 or (known and list(roots) != [2, size]):  # C3
+        if len(roots) != 2 or (shape[2] != DYNAMIC and not all(map(compatible, roots, (2, size)))):  # C3
             raise ShapeError(f"needs roots [2,{size}], got {show_shape(roots)}")
         return (tensor(operands[0].element_type, (shape[0], n, shape[2], 2)),)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...errors import ShapeError
 from ..sizes.atoms import Symbol
@@ -46,8 +46,8 @@ def bind_symbols(arguments: Sequence[SSAValue], shapes: Sequence[Sequence[int]])
     return known
 
 
-def substitute_sizes(module: ModuleOp, known: Mapping[Symbol, Any]) -> None:
-    """Replace symbols in all graph functions of a module, in place."""
+def substitute_sizes(functions: Iterable[Operation], known: Mapping[Symbol, Any]) -> None:
+    """Replace symbols in graph functions, in place."""
 
     def size(of: Any) -> Any:
         return of.substitute(lambda symbol: known.get(symbol, Size((((symbol,), 1),)))) if isinstance(of, Size) else of
@@ -61,7 +61,7 @@ def substitute_sizes(module: ModuleOp, known: Mapping[Symbol, Any]) -> None:
             return FunctionType.from_lists(list(map(attribute, of.inputs)), list(map(attribute, of.outputs)))
         return of
 
-    for function in module.body.block.ops:
+    for function in functions:
         if not isinstance(function, FuncOp):
             continue
         for op in function.walk():

@@ -19,7 +19,7 @@ from xdsl.irdl import VarOperandDef
 from ...errors import DTypeError, FixedSizeError, ShapeError
 from ..facts import FACTORIZATION
 from ..sizes.polynomial import Size
-from ..types import complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
+from ..types import compatible, complex_of, element_of, f32, f64, is_complex, part_of, shape_of, show_shape, tensor
 from .base import GraphOp, Props, Types
 from .complex import conjugate
 from .complex_elements import Element, Field
@@ -40,13 +40,18 @@ def require_matrices(operand: TensorType, *, square: bool = False, known: bool =
     shape = operand.get_shape()
     if part_of(operand.element_type) not in (f32, f64):
         raise DTypeError(f"element type must be f32 or f64, or complex of them, got {operand.element_type}")
-    if len(shape) < 2 or any(n < 0 for n in shape):
+    if len(shape) < 2 or any(n < 0 for n in shape[-2:]):
         raise ShapeError(f"matrices need two dims or more, of known sizes, got {show_shape(shape)}")
     if square and shape[-1] != shape[-2]:
         raise ShapeError(f"matrices must be square, got {show_shape(shape)}")
     if known and any(isinstance(n, Size) for n in shape[-2:]):
         raise FixedSizeError(f"rows and columns must be known, got {show_shape(shape)}")
     return shape
+
+
+def _are_alike(one: TensorType, other: TensorType) -> bool:
+    shapes = one.get_shape(), other.get_shape()
+    return one.element_type == other.element_type and len(shapes[0]) == len(shapes[1]) and all(map(compatible, *shapes))
 
 
 def conjugated(b: GraphBuilder, x: SSAValue) -> SSAValue:
@@ -200,10 +205,11 @@ class MatrixOp(GraphOp, ABC):
         n = cls.count()
         if len(operands) == n:
             return operands
-        if len(operands) != 2 * n or operands[:n] != operands[n:] or any(is_complex(o.element_type) for o in operands):
+        is_split = len(operands) == 2 * n and all(map(_are_alike, operands[:n], operands[n:]))
+        if not is_split or any(is_complex(o.element_type) for o in operands):
             shown = ", ".join(map(str, operands))
             raise DTypeError(f"takes {n} operands, or their real and then their imaginary parts, got {shown}")
-        for operand in operands[:n]:
+        for operand in operands:
             require_matrices(operand)
         return [tensor(complex_of(o.element_type), o.get_shape()) for o in operands[:n]]
 

@@ -20,7 +20,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 from ...errors import DifferentiationError, DTypeError, ShapeError
 from ..facts import OpFacts, Rounding, rounding_by
 from ..sizes.polynomial import is_at_most
-from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor
+from ..types import COMPLEX, element_of, is_bool, is_complex, is_float, part_of, shape_of, show_shape, tensor, unify
 from .base import Custom, GraphOp, Props, Types, graph_op, integer, one_of, require_same_element, require_same_shape, word
 from .batching import along
 
@@ -268,7 +268,7 @@ class RecurrenceOp(GraphOp):
             raise DTypeError(f"element type must be f32 or f64, got {operands[0].element_type}")
         _require_dim(integer(props["dim"]), operands[0])  # C2
         one_of(props, "direction", _DIRECTIONS)  # C3
-        shape = [max(a, b) for a, b in zip(operands[0].get_shape(), operands[1].get_shape(), strict=True)]
+        shape = list(map(unify, operands[0].get_shape(), operands[1].get_shape()))
         return (tensor(operands[0].element_type, shape),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -74,7 +74,7 @@ class ReshapeOp(GraphOp):
         if x.element_type != y.element_type:  # C1
             raise DTypeError(f"operand and result element types must be equal, got {x.element_type} and {y.element_type}")
         a, b = x.get_shape(), y.get_shape()
-        if DYNAMIC not in (*a, *b) and prod(a) != prod(b):  # C2
+        if DYNAMIC not in (*a, *b) and not compatible(prod(a), prod(b)):  # C2
             raise ShapeError(
                 f"operand and result must have as many elements, {show_shape(a)} has {prod(a)}, {show_shape(b)} has {prod(b)}"
             )

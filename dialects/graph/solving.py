@@ -12,7 +12,7 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..facts import FACTORIZATION
-from ..types import element_of, part_of, shape_of, show_shape, tensor
+from ..types import compatible, element_of, part_of, shape_of, show_shape, tensor
 from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, require_same_element, word
 from .factor import permuted, permuted_back, solve_with
 from .matrices import batch_leading, diagonal_of, identity, in_field, multiply, on_rows, require_matrices, stacked
@@ -64,7 +64,7 @@ class SolveOp(CompositeOp):
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
         require_same_element(operands, ("the matrix", "the right side"))  # C1
         a, y = require_matrices(operands[0], square=True), require_matrices(operands[1])  # C1, C2
-        if a[:-1] != y[:-1]:  # C2
+        if len(a) != len(y) or not all(map(compatible, a[:-1], y[:-1])):  # C2
             raise ShapeError(
                 f"rows and leading dims must be equal, of the matrix {show_shape(a)}, the right side {show_shape(y)}"
             )
@@ -236,8 +236,9 @@ class PinvOp(CompositeOp):
             x, rtol = (o.element_type for o in operands)
             raise DTypeError(f"rtol must have the element type of parts of the matrix, the matrix is {x}, rtol is {rtol}")
         *lead, rows, columns = require_matrices(operands[0])  # C1, C2
-        if operands[1].get_shape() != tuple(lead):  # C2
-            raise ShapeError(f"rtol must have the leading dims {show_shape(lead)}, got {show_shape(operands[1].get_shape())}")
+        given = operands[1].get_shape()
+        if len(given) != len(lead) or not all(map(compatible, given, lead)):  # C2
+            raise ShapeError(f"rtol must have the leading dims {show_shape(lead)}, got {show_shape(given)}")
         return (tensor(operands[0].element_type, (*lead, columns, rows)),)
 
     @classmethod

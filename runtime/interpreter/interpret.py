@@ -72,5 +72,5 @@ def _for_sizes_of(module: ModuleOp, entry: str, args: Sequence[Any]) -> ModuleOp
         return module  # which is said where arguments are bound
     known = bind_symbols(arguments, shapes)
     module = module.clone()
-    substitute_sizes(module, known)
+    substitute_sizes(module.body.block.ops, known)
     return module
