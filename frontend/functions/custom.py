@@ -370,8 +370,10 @@ def may_change(x: Tracer) -> bool:
     return changed_by(x) > 0
 
 
-def changed_by(x: Tracer) -> int:
+def changed_by(x: Tracer) -> float:
     """Which transformation changes a value, the innermost of those that do: their count from outside; 0 if none does.
+
+    A half stands for reverse mode, where it transposes a rule that no transformation differentiates.
 
     Values are walked once (`Trace.changed`), without recursion.
     """
@@ -388,7 +390,7 @@ def changed_by(x: Tracer) -> int:
             continue
         level = max((within.changed[v] for within, v in sources), default=0)
         if isinstance(value, BlockArgument) and (value.owner is not trace.block or value.index < trace.own_arguments):
-            own = trace.derivatives + trace.transposed
+            own = trace.derivatives or min(trace.transposed, 0.5)
             level = min(own, level) if sources else own
         trace.changed[value] = level if _is_float(value) else 0
         waiting.pop()

@@ -116,7 +116,7 @@ class Trace:
         self.transposed: int = outer.transposed if outer is not None else 0
         self.in_rule: bool = outer is not None and outer.in_rule
         self.is_rule = False
-        self.changed: dict[SSAValue, int] = {}
+        self.changed: dict[SSAValue, float] = {}
         self.reads: list[Read] | None = outer.reads if outer is not None else None
         self.narrowing: Narrowing | None = outer.narrowing if outer is not None else None
 

@@ -463,3 +463,18 @@ def test_operands_that_an_outer_transformation_changes(wrap) -> None:
     np.testing.assert_allclose(wrap(lm.grad(scanned))(y), 1.0)  # 1 + y
     mapped = lm.vmap(lambda v: lm.grad(lambda u: product(u, v))(y))
     np.testing.assert_allclose(wrap(lambda v: lm.jvp(mapped, (v,), (np.ones(2),))[1])(np.array([1.0, 2.0])), 1.0)
+
+
+def test_mixed_derivatives_of_rules_that_call_functions_with_rules() -> None:
+    product, _ = _product_with_counts()
+    outer = lm.custom_jvp(lambda x, y: x * x * y)
+    outer.defjvps(lambda t, v, x, y: t * 2 * product(x, y), lambda t, v, x, y: t * product(x, x))
+    x, y = 2.5, 1.5
+
+    def forward(f):
+        return lambda v: lm.jvp(f, (v,), (1.0,))[1]
+
+    for by_y, by_x in ((a, b) for a in (forward, lm.grad) for b in (forward, lm.grad)):
+        np.testing.assert_allclose(by_y(lambda y, by_x=by_x: by_x(lambda x: outer(x, y))(x))(y), 2 * x)
+        third = by_y(lambda y, by_x=by_x: by_x(by_x(lambda x: outer(x, y) * y))(x))(y)
+        np.testing.assert_allclose(third, 4 * y)
