@@ -76,3 +76,8 @@ def limit(
 def applications() -> dict[str, int]:
     """How often each rule was about to be applied since `limit`, while it limits anything."""
     return dict(_state.applied)
+
+
+def resume(applied: Mapping[str, int]) -> None:
+    """Take over the `applications` of a run that began with this state, in a child of this process."""
+    _state.applied = dict(applied)

@@ -12,6 +12,7 @@ from .. import pipeline
 from ..dialects.context import make_context
 from ..errors import CompileError, LaminaError
 from .native import Native
+from .trial import Ended, Note, can_fork, in_child
 from .validate import NATIVE, ValidationError, validate_each
 
 
@@ -20,7 +21,7 @@ class Fault:
     """The fault of a module.
 
     Attributes:
-        kind: `mismatch` or `internal`.
+        kind: `mismatch`, `internal`, `crash` or `hang`.
         step: the pass, or `machine code`.
         message: as the error has it.
         inputs: on which a mismatch shows.
@@ -38,23 +39,67 @@ class Fault:
         return other is not None and (self.kind, self.step) == (other.kind, other.step)
 
 
+SECONDS = 600.0
+"""From how many seconds of processor time on a validation counts as hanging."""
+
+
 def find_fault(
-    module: ModuleOp, passes: Sequence[Any] | None = None, seed: int = 0, *, native: bool = True, input_kind: str = ""
+    module: ModuleOp,
+    passes: Sequence[Any] | None = None,
+    seed: int = 0,
+    *,
+    native: bool = True,
+    input_kind: str = "",
+    seconds: float = SECONDS,
 ) -> Fault | None:
     """Validate each pass on a copy of a module; None if all is well.
+
+    That is done in a child of this process where one can be had, so that a crash or a hang is a fault as others.
 
     Args:
         passes: those of the pipeline to phase `program` if they are not given.
         native: whether the machine code is compared, too.
         input_kind: of the inputs, if not all of them are tried.
+        seconds: of processor time, after which it counts as hanging.
     """
+
+    def run(note: Note) -> Fault | None:
+        return _found(module, passes, seed, native, input_kind, note)
+
+    if not can_fork():
+        return run(lambda _: None)
+    found = in_child(run, seconds)
+    if not isinstance(found, Ended):
+        return found
+    where = found.at if found.at == NATIVE else f"pass '{found.at}'"
+    said = f"took more than {seconds:.0f} s of processor time" if found.kind == "hang" else f"ended by {found.signal or 'exit'}"
+    return Fault(found.kind, found.at, f"{where} {said}")
+
+
+def _found(
+    module: ModuleOp, passes: Sequence[Any] | None, seed: int, native: bool, input_kind: str, note: Note
+) -> Fault | None:
+    """The fault, found in this process."""
     copy = module.clone()
     steps = [step.make() for step in pipeline.steps_to(copy, "program")] if passes is None else list(passes)
     current = [""]
-    watched = [_Watched(step, current) for step in steps]
+    watched = [_Watched(step, current, note) for step in steps]
+
+    def code(compiled: ModuleOp) -> Native:
+        note(NATIVE)
+        return Native(compiled)
+
     try:
-        code = Native if native else None
-        validate_each(copy, watched, make_context(), seed, lambda _: None, native=code, simplify=False, kind=input_kind)
+        validate_each(
+            copy,
+            watched,
+            make_context(),
+            seed,
+            lambda _: None,
+            native=code if native else None,
+            simplify=False,
+            kind=input_kind,
+        )
     except ValidationError as error:
         return Fault("mismatch", error.pass_name, str(error), error.inputs, error.kind)
     except CompileError:
@@ -69,8 +114,8 @@ def find_fault(
 class _Watched:
     """A pass whose name is noted while it runs."""
 
-    def __init__(self, step: Any, current: list[str]):
-        self.step, self.current, self.name = step, current, step.name
+    def __init__(self, step: Any, current: list[str], note: Note):
+        self.step, self.current, self.name, self.note = step, current, step.name, note
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.step, name)
@@ -78,6 +123,7 @@ class _Watched:
     def apply(self, ctx: Any, module: ModuleOp) -> None:
         """Run the pass."""
         self.current[0] = self.name
+        self.note(self.name)
         self.step.apply(ctx, module)
         self.current[0] = ""
 

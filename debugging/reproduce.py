@@ -90,8 +90,11 @@ def reproduce(
         last = max((k for k, step in enumerate(steps) if step.name == fault.step), default=len(steps) - 1)
         steps = steps[: last + 1]
 
+    limit = max(10.0, seconds / 2 if fault.kind == "hang" else seconds)
+
     def shows(candidate: ModuleOp, passes: Sequence[Any]) -> bool:
-        return fault.is_like(find_fault(candidate, passes, seed, native=native, input_kind=fault.input_kind))
+        found = find_fault(candidate, passes, seed, native=native, input_kind=fault.input_kind, seconds=limit)
+        return fault.is_like(found)
 
     # ops before passes: most of the passes, tried on the whole module, take longer than all of the ops
     small = reduced(module, lambda m: shows(m, steps), seconds)
@@ -100,12 +103,13 @@ def reproduce(
         small = reduced(small, lambda m: shows(m, fewer), seconds / 4)
         fewer = _fewest(fewer, lambda some: shows(small, some))
     steps = fewer
-    application = faulty_step(small, steps, seed) or bisect(lambda: shows(small, steps))
-    final = find_fault(small, steps, seed, native=native) or fault
+    stays = fault.kind not in ("crash", "hang")  # else no step is run in this process
+    application = (faulty_step(small, steps, seed) if stays else None) or bisect(lambda: shows(small, steps))
+    final = find_fault(small, steps, seed, native=native, seconds=limit) or fault
     names = [_text(step) for step in steps]
     found = Reproducer(_path(small, path), small, final, names, application)
     found.path.write_text(_written(found, seed, native), encoding="utf-8")
-    said = f"{final.kind} of {final.step}: {final.message}" if final.kind == "internal" else final.message
+    said = final.message if final.kind == "mismatch" else f"{final.kind} of {final.step}: {final.message}"
     tell(f"lamina: {said}\nlamina: reproducer of {found.ops} ops: {found.path}" + (f" ({application})" if application else ""))
     return found
 

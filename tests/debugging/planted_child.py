@@ -9,7 +9,6 @@ import importlib.machinery
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,13 +86,13 @@ def reduced(module: Any, first: Sequence[Any]) -> str:
     from lamina.debugging.reproduce import reproduce
 
     passes = [*first, *(step.make() for step in pipeline.steps_to(module, "program"))]
-    start = time.process_time()
+    start = sum(os.times()[:4])
     with tempfile.TemporaryDirectory() as folder:
         found = reproduce(module, passes=passes, path=Path(folder) / "reproducer.mlir", tell=lambda _: None)
     if found is None:
         return "not reduced"
     print(found.module, file=sys.stderr)
-    return f"reduced to {found.ops} ops in {time.process_time() - start:.0f} s of CPU"
+    return f"reduced to {found.ops} ops in {sum(os.times()[:4]) - start:.0f} s of CPU"
 
 
 if __name__ == "__main__":

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from lamina import pipeline
+from lamina import debug_counters, pipeline
 from lamina.debugging.bisection import bisect
 from lamina.debugging.faults import find_fault
 from lamina.debugging.reduction import op_count, reduced
 from lamina.debugging.reproduce import reproduce
 from lamina.debugging.schedule_steps import ScheduleStep, faulty_step
+from lamina.debugging.trial import Ended, in_child
 from lamina.dialects.context import make_context
 from lamina.dialects.graph import rules
 from lamina.dialects.parsing import parse_module
 from lamina.lowering.schedule.vectorize import Vectorize
+from xdsl.passes import ModulePass
 
 CHAIN = 8
 
@@ -161,3 +165,61 @@ def test_a_wrong_step_of_the_default_schedule_is_named(monkeypatch: pytest.Monke
     assert re.search(r"step \d of \d of the default schedule: loop-vectorize\{", written.path.read_text())
     monkeypatch.undo()
     assert faulty_step(module, steps) is None
+
+
+class _Fatal(ModulePass):
+    """A pass that ends the process, or never ends, where a module has two ops."""
+
+    name = "fatal"
+    act: Any = None
+
+    def apply(self, ctx: Any, op: Any) -> None:
+        if {"graph.tanh", "graph.exp"} <= {inner.name for inner in op.walk()}:
+            type(self).act()
+
+
+def _hang() -> None:
+    while True:
+        pass
+
+
+def _crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.thorough
+def test_a_crash_is_reduced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Trials run in children: the reducer survives what it reduces."""
+    monkeypatch.setattr(_Fatal, "act", staticmethod(_crash))
+    found = reproduce(program(), passes=[_Fatal()], path=tmp_path / "small.mlir", tell=lambda _: None)
+    assert found is not None
+    assert (found.fault.kind, found.fault.step, found.ops) == ("crash", "fatal", 2)
+    assert "pass 'fatal' ended by SIGSEGV" in found.path.read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_hang_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Fatal, "act", staticmethod(_hang))
+    fault = find_fault(program(), [_Fatal()], seconds=0.1)
+    assert fault is not None
+    assert (fault.kind, fault.step) == ("hang", "fatal")
+    assert "took more than 0 s" in fault.message
+
+
+def test_an_outcome_and_its_counts_come_back() -> None:
+    """What a child returns or counts, and its end without a result."""
+
+    def work(note: Any) -> str:
+        debug_counters.allows("some rule")
+        note("the middle")
+        return "done"
+
+    debug_counters.limit({"": (0, None)})
+    try:
+        assert in_child(work, 10) == "done"
+        assert debug_counters.applications() == {"some rule": 1}
+    finally:
+        debug_counters.limit()
+    ended = in_child(lambda note: (note("here"), os._exit(3)), 10)
+    assert ended == Ended("crash", "", "here")
