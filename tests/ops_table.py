@@ -848,6 +848,14 @@ def _words() -> Iterator[Row]:
     yield Row("dot_words", ("3x5x7xi32", "7x3x4xi32"), batched)
     deep = {"lhs_batch": (0, 7), "rhs_batch": (0, 1), "lhs_contract": (4,), "rhs_contract": (2,), "of": "u8i8"}
     yield Row("dot_words", ("2x1x3x1x5x1x1x2xi32", "2x2x5x4xi32"), deep)
+    around = {"stride": (1, 1), "low": (1, 0), "high": (1, 2), "groups": 1, "of": "u8i8"}
+    yield Row("conv_words", ("2x3x5x6xi32", "9x3x3x2xi32"), around)
+    yield Row("conv_words", ("2x4x5x6xi32", "6x2x3x3xi32"), {**around, "stride": (2, 1), "groups": 2})
+    yield Row("conv_words", ("1x0x3x3xi32", "2x0x1x1xi32"), {**around, "low": (0, 0), "high": (0, 0)})
+    six = {"stride": (1,) * 6, "low": (0,) * 6, "high": (1,) + (0,) * 5, "groups": 1, "of": "u8i8"}
+    yield Row("conv_words", ("1x2x2x1x3x1x2x1xi32", "8x2x1x1x2x1x1x1xi32"), six)
+    last = {"x_dims": (0, 3, 1, 2), "w_dims": (3, 2, 0, 1), "y_dims": (0, 3, 1, 2)}
+    yield Row("conv_words", ("2x5x6x3xi32", "3x2x3x8xi32"), {**around, **last, "dilation": (1, 2)})
 
 
 def _complex() -> Iterator[Row]:

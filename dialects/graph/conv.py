@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from .base import Bilinear, GraphOp, Props, Types, graph_op, require_same_elemen
 from .convolution import NONE, Convolution, dilated, pick, placed
 
 if TYPE_CHECKING:
+    from ..scalar import ScalarBuilder
     from .builder import GraphBuilder
     from .nest_writer import NestWriter
 
@@ -121,13 +124,17 @@ def _batch_conv(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batc
     size = shape_of(x)[0] if batched[0] else shape_of(w)[0]
     groups, dim = c.groups, c.y_dims[1]
     features = op.shape(1)[c.w_dims[0]]
+
+    def made(x: SSAValue, w: SSAValue, c: Convolution) -> SSAValue:
+        return b.build(op.name.removeprefix("graph."), (x, w), {**op.properties, **c.properties()})
+
     if not batched[1]:
         dim = c.y_dims[0]
-        y = b.conv(_merge(b, x, c.x_dims[0]), w, **c.properties())
+        y = made(_merge(b, x, c.x_dims[0]), w, c)
         return [_to_front(b, _split(b, y, dim, (size, op.shape(0)[c.x_dims[0]])), dim)]
     if batched[0]:
-        props = {**c.properties(), "groups": size * groups, "tile": c.direct}
-        y = b.conv(_merge(b, x, c.x_dims[1]), _merge(b, w, c.w_dims[0]), **props)
+        c = replace(c, groups=size * groups, tile=c.direct)
+        y = made(_merge(b, x, c.x_dims[1]), _merge(b, w, c.w_dims[0]), c)
         return [_to_front(b, _split(b, y, dim, (size, features)), dim)]
     # the features of a result: of each group those of all filters of the batch
     at = c.w_dims[0]
@@ -136,7 +143,7 @@ def _batch_conv(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batc
     rank = len(shape_of(w))
     w = transposed(b, w, (*range(1, at + 2), 0, *range(at + 2, rank)))
     shape = shape_of(w)
-    y = b.conv(x, b.reshape(w, (*shape[:at], features * size, *shape[at + 3 :])), **c.properties())
+    y = made(x, b.reshape(w, (*shape[:at], features * size, *shape[at + 3 :])), c)
     y = _to_front(b, _split(b, y, dim, (groups, size, each)), dim + 1)
     shape = shape_of(y)
     return [b.reshape(y, (*shape[: dim + 1], features, *shape[dim + 3 :]))]
@@ -146,38 +153,9 @@ def _batch_conv(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], batc
 # The op
 
 
-@graph_op
-class ConvOp(GraphOp):
-    """Convolution (without mirroring): each element of the result is a sum of products over a window of `x`.
+class ConvolutionOp(GraphOp, ABC):
+    """Base of sums of products over windows (`graph.conv`)."""
 
-    With batch, features and spatial dims in this order, `I` features of `x` in a group, and `x` zero outside of itself:
-
-        y[n, o, p] = sum over i, k of x[n, group(o) * I + i, (p * stride + k * dilation - low) / base_dilation] * w[o, i, k]
-
-    where terms whose division is not exact are zero. `low` and `high` pad before and after; negative padding cuts.
-    `x_dims`, `w_dims` and `y_dims` say which dims of each tensor are batch (result features for `w`), features and spatial.
-    Cost: `2 * elements of y * elements of a filter`.
-
-    `tile` has one entry a spatial dim: how many results Winograd's algorithm computes at once; ones are the direct form, and
-    where it is left out `graph-winograd` chooses. It changes how sums are rounded (`winograd_transforms.py`), nothing else.
-
-    ```mlir
-    %y = graph.conv %x, %w stride [2, 2] low [1, 1] high [1, 1] groups 1
-      : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x4x4xf32>
-    %z = graph.conv %p, %q stride [1] low [0] high [0] dilation [2] x_dims [0, 2, 1] w_dims [2, 1, 0] y_dims [0, 2, 1] groups 2
-      : (tensor<1x8x4xf32>, tensor<3x2x6xf32>) -> tensor<1x4x6xf32>
-    ```
-
-    (C1) Operands have one element type, not i1.
-    (C2) Operands have one rank: two more than there are strides, at least 3.
-    (C3) Low, high and dilations have one entry a spatial dim; strides and dilations are at least 1.
-    (C4) Dims are a permutation.
-    (C5) Groups divide the features of `x` and of the result; a filter has the features of one group.
-    (C6) No padded size is negative.
-    (C7) A tile is of ones; or [2, 2] or [4, 4], for 3x3 filters of f32 in one group, strides and dilations 1.
-    """
-
-    name = "graph.conv"
     facts = OpFacts(rounding=Rounding.NORM, writes_once=True)
     x = operand_def(TensorType)
     w = operand_def(TensorType)
@@ -197,7 +175,6 @@ class ConvOp(GraphOp):
         "(x_dims [x_dims])? (w_dims [w_dims])? (y_dims [y_dims])? (groups #groups)? (tile [tile])?"
     )
     text_defaults = {"stride": each_dim(1, 2), "low": each_dim(0, 2), "high": each_dim(0, 2), "groups": constant(1)}
-    derivative = Bilinear(_transpose_conv)
     batching = _batch_conv
 
     @classmethod
@@ -234,23 +211,9 @@ class ConvOp(GraphOp):
             spatial = c.result(sizes, window)
         return (tensor(operands[0].element_type, placed((batch, filters, *spatial), c.y_dims)),)
 
-    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
-        c = Convolution.of(self.properties)
-        n = len(c.stride)
-        x, w = operands[0].transpose(c.x_dims), operands[1].transpose(c.w_dims)
-        x = pad_with(x, 0, c.low, c.high, c.base_dilation)
-        spatial = c.result(operands[0].transpose(c.x_dims).shape[2:], w.shape[2:])
-        shape = (len(x), len(w), *spatial)
-        y = np.zeros(shape, x.dtype)
-        if prod(shape) and prod(w.shape):
-            at = every_window(x, w.shape[2:], c.stride, c.dilation)
-            at = at.reshape(len(x), c.groups, w.shape[1], *at.shape[2:])
-            filters = w.reshape(c.groups, len(w) // c.groups, *w.shape[1:])
-            p, k = list(range(10, 10 + n)), list(range(20, 20 + n))
-            with np.errstate(all="ignore"):
-                y = np.einsum(at, [0, 1, 3, *p, *k], filters, [1, 2, 3, *k], [0, 1, 2, *p], dtype=x.dtype, optimize=True)
-            y = y.reshape(shape)
-        return (np.ascontiguousarray(y.transpose(np.argsort(c.y_dims)), operands[0].dtype),)
+    def term(self, b: ScalarBuilder, w: SSAValue, x: SSAValue) -> SSAValue:
+        """The term of the sum, from an element of a filter and one of the image."""
+        return b.mul(w, x)
 
     def copied(self) -> tuple[int, ...]:
         c = Convolution.of(self.properties)
@@ -258,12 +221,6 @@ class ConvOp(GraphOp):
         return (0,) if not features_last or max(c.low) > 0 else ()  # pixels without padding are read in place
 
     def nest(self, b: NestWriter) -> None:
-        c = Convolution.of(self.properties)
-        if c.tile in TILES and 0 not in (*self.shape(0), *self.result_shape()):
-            from .conv_winograd import write_winograd
-
-            write_winograd(self, b, c.tile[0])
-            return
         from .conv_loops import write_conv
 
         write_conv(self, b)
@@ -272,6 +229,72 @@ class ConvOp(GraphOp):
         from .window_plain import write_conv
 
         write_conv(self, b)
+
+
+@graph_op
+class ConvOp(ConvolutionOp):
+    """Convolution (without mirroring): each element of the result is a sum of products over a window of `x`.
+
+    With batch, features and spatial dims in this order, `I` features of `x` in a group, and `x` zero outside of itself:
+
+        y[n, o, p] = sum over i, k of x[n, group(o) * I + i, (p * stride + k * dilation - low) / base_dilation] * w[o, i, k]
+
+    where terms whose division is not exact are zero. `low` and `high` pad before and after; negative padding cuts.
+    `x_dims`, `w_dims` and `y_dims` say which dims of each tensor are batch (result features for `w`), features and spatial.
+    Cost: `2 * elements of y * elements of a filter`.
+
+    `tile` has one entry a spatial dim: how many results Winograd's algorithm computes at once; ones are the direct form, and
+    where it is left out `graph-winograd` chooses. It changes how sums are rounded (`winograd_transforms.py`), nothing else.
+
+    ```mlir
+    %y = graph.conv %x, %w stride [2, 2] low [1, 1] high [1, 1] groups 1
+      : (tensor<1x3x8x8xf32>, tensor<16x3x3x3xf32>) -> tensor<1x16x4x4xf32>
+    %z = graph.conv %p, %q stride [1] low [0] high [0] dilation [2] x_dims [0, 2, 1] w_dims [2, 1, 0] y_dims [0, 2, 1] groups 2
+      : (tensor<1x8x4xf32>, tensor<3x2x6xf32>) -> tensor<1x4x6xf32>
+    ```
+
+    (C1) Operands have one element type, not i1.
+    (C2) Operands have one rank: two more than there are strides, at least 3.
+    (C3) Low, high and dilations have one entry a spatial dim; strides and dilations are at least 1.
+    (C4) Dims are a permutation.
+    (C5) Groups divide the features of `x` and of the result; a filter has the features of one group.
+    (C6) No padded size is negative.
+    (C7) A tile is of ones; or [2, 2] or [4, 4], for 3x3 filters of f32 in one group, strides and dilations 1.
+    """
+
+    name = "graph.conv"
+    derivative = Bilinear(_transpose_conv)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        x, w = operands
+        return (convolve(x, w, Convolution.of(self.properties)),)
+
+    def nest(self, b: NestWriter) -> None:
+        tile = Convolution.of(self.properties).tile
+        if tile in TILES and 0 not in (*self.shape(0), *self.result_shape()):
+            from .conv_winograd import write_winograd
+
+            write_winograd(self, b, tile[0])
+        else:
+            super().nest(b)
+
+
+def convolve(x: np.ndarray, w: np.ndarray, c: Convolution) -> np.ndarray:
+    """A convolution of arrays, in the dtype of both."""
+    n, dtype = len(c.stride), x.dtype
+    x, w = x.transpose(c.x_dims), w.transpose(c.w_dims)
+    shape = (len(x), len(w), *c.result(x.shape[2:], w.shape[2:]))
+    x = pad_with(x, 0, c.low, c.high, c.base_dilation)
+    y = np.zeros(shape, dtype)
+    if prod(shape) and prod(w.shape):
+        at = every_window(x, w.shape[2:], c.stride, c.dilation)
+        at = at.reshape(len(x), c.groups, w.shape[1], *at.shape[2:])
+        filters = w.reshape(c.groups, len(w) // c.groups, *w.shape[1:])
+        p, k = list(range(10, 10 + n)), list(range(20, 20 + n))
+        with np.errstate(all="ignore"):
+            y = np.einsum(at, [0, 1, 3, *p, *k], filters, [1, 2, 3, *k], [0, 1, 2, *p], dtype=dtype, optimize=True)
+        y = y.reshape(shape)
+    return np.ascontiguousarray(y.transpose(np.argsort(c.y_dims)), dtype)
 
 
 def pad_with(

@@ -29,14 +29,14 @@ from .window_loops import Axis, Index, Taps, clipped, over, within
 from .window_plain import reduced
 
 if TYPE_CHECKING:
-    from .conv import ConvOp
+    from .conv import ConvolutionOp
     from .nest_writer import NestWriter
 
 FEW_TAPS = number("graph.conv_loops.FEW_TAPS")
 FEW_PHASES = number("graph.conv_loops.FEW_PHASES")
 
 
-def write_conv(op: ConvOp, b: NestWriter) -> None:
+def write_conv(op: ConvolutionOp, b: NestWriter) -> None:
     """Write the loops of a convolution."""
     if has_open_windows(op):
         window_plain.write_conv(op, b)
@@ -53,7 +53,7 @@ def write_conv(op: ConvOp, b: NestWriter) -> None:
         _Flat(form).write()
 
 
-def has_open_windows(op: ConvOp) -> bool:
+def has_open_windows(op: ConvolutionOp) -> bool:
     """Whether a size other than the number of images is symbolic."""
     c = Convolution.of(op.properties)
     sizes = (*pick(op.shape(0), c.x_dims[1:]), *op.shape(1), *pick(op.result_shape(), c.y_dims[1:]))
@@ -63,13 +63,15 @@ def has_open_windows(op: ConvOp) -> bool:
 class Form:
     """The base of all loop forms: sizes by role, and access to the operands at points by role."""
 
-    def __init__(self, op: ConvOp, b: NestWriter):
+    def __init__(self, op: ConvolutionOp, b: NestWriter):
         self.op, self.b = op, b
         self.c = c = Convolution.of(op.properties)
         self.batch, self.features, *sizes = pick(op.shape(0), c.x_dims)
         self.filters, self.depth, *window = pick(op.shape(1), c.w_dims)
         self.element = element_of(op.results[0])
         self.zero = b.scalar.const(0, self.element)
+        self.image_element = element_of(op.x)
+        self.blank = b.scalar.const(0, self.image_element)
         self.sizes = tuple(dilated(n, by) for n, by in zip(sizes, c.base_dilation, strict=True))
         rows = zip(self.sizes, window, c.stride, c.dilation, c.low, pick(op.result_shape(), c.y_dims[2:]), strict=True)
         self.axes = tuple(Axis(*row) for row in rows)
@@ -86,9 +88,9 @@ class Form:
         if set(self.c.base_dilation) == {1}:
             return
         b = self.b
-        self.spread = b.local((self.features, *self.sizes), self.element, "scratch", name="spread")
+        self.spread = b.local((self.features, *self.sizes), self.image_element, "scratch", name="spread")
         with over(b, (self.features, *self.sizes)) as at:
-            b.store(self.zero, self.spread, at)
+            b.store(self.blank, self.spread, at)
         with over(b, (self.features, *self._given)) as (feature, *at):
             value = b.read(0, placed((image, feature, *at), self.c.x_dims))
             b.store(value, self.spread, [feature, *(q * by for q, by in zip(at, self.c.base_dilation, strict=True))])
@@ -153,10 +155,10 @@ class _Flat:
         outer = tuple(axis.positions for axis in self.outer)
         height = first.count + first.reach
         shape = (*outer, len(first.phases), len(last.phases), height * self.pitch + last.reach)
-        laid = b.local((form.depth, *shape), form.element, "scratch", name="image")
+        laid = b.local((form.depth, *shape), form.image_element, "scratch", name="image")
         with over(b, (form.depth,)) as (feature,):
             with over(b, shape) as at:
-                b.store(form.zero, laid, [feature, *at])
+                b.store(form.blank, laid, [feature, *at])
 
             def copy(i: Index, j: Index) -> None:
                 of_row, of_column = first.phase(i), last.phase(j)
@@ -225,7 +227,7 @@ class _Flat:
         place = (t * down.by + down.at) * self.pitch + u * right.by + right.at + column
         tap = [*before, t * down.step + down.first, u * right.step + right.first][: len(form.axes)]
         image = b.load(part.copy, [feature, *places, down.phase, right.phase, place])
-        return b.scalar.mul(form.w(part.group * form.per_group + filter_, feature, tap), image)
+        return form.op.term(b.scalar, form.w(part.group * form.per_group + filter_, feature, tap), image)
 
     def _results(self, part: _Part) -> None:
         """Write the sums of the points that are not padding."""

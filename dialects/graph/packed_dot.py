@@ -1,4 +1,4 @@
-"""Dot products of bytes and of bf16 numbers, packed in words of four or two terms (`dialects/packed_dot.py`)."""
+"""Products and convolutions of bytes and of bf16 numbers, packed in words of four or two terms (`dialects/packed_dot.py`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from xdsl.irdl import operand_def, prop_def, result_def
 
 from ...errors import DTypeError, ShapeError
 from ..facts import OpFacts
-from ..packed_dot import KINDS, WORD, parts_of, words_of
+from ..packed_dot import KINDS, WORD, WordKind, parts_of, words_of
 from ..types import STORED, element_of, numpy_dtype, show_shape, tensor
 from .base import Equation, GraphOp, NotDifferentiable, Props, Read, Types, graph_op, integer, ints, word
 from .batching import along
 from .contract import ContractionOp
+from .conv import ConvolutionOp, convolve
+from .convolution import Convolution
 
 if TYPE_CHECKING:
     from ..scalar import ScalarBuilder
@@ -107,12 +109,9 @@ class DotWordsOp(ContractionOp):
 
     @classmethod
     def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
-        of = word(props["of"])
-        if of not in KINDS or any(operand.element_type != WORD for operand in operands):  # C1
-            shown = " and ".join(str(operand.element_type) for operand in operands)
-            raise DTypeError(f"takes words of i32 of a kind of {', '.join(KINDS)}, got {shown} of {of}")
+        kind = _kind_of_words(operands, props)  # C1
         (type,) = super().infer_types(operands, props, results)
-        return (tensor(KINDS[of].result, type.get_shape()),)
+        return (tensor(kind.result, type.get_shape()),)
 
     def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
         kind = KINDS[self.of.data]
@@ -125,3 +124,50 @@ class DotWordsOp(ContractionOp):
 
     def term(self, b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
         return b.dot_words(self.of.data, x, y)
+
+
+@graph_op
+class ConvWordsOp(ConvolutionOp):
+    """`graph.conv` on packed words, whose features are words: each term is the sum of the products of their parts.
+
+    The parts of `x` are those of the left operand of the kind, the parts of `w` those of the right one.
+
+    ```mlir
+    %y = graph.conv_words %x, %w stride [1, 1] low [1, 1] high [1, 1] groups 1 of u8i8
+      : (tensor<1x16x8x8xi32>, tensor<32x16x3x3xi32>) -> tensor<1x32x8x8xi32>
+    ```
+
+    (C1) The operands are words, i32, and the kind is one of u8i8, bf16.
+    """
+
+    name = "graph.conv_words"
+    of = prop_def(StringAttr)
+    syntax = f"{ConvolutionOp.syntax} of <of>"
+    derivative = _NO_DERIVATIVE
+
+    @classmethod
+    def infer_types(cls, operands: Types, props: Props, results: Types | None = None) -> Types:
+        kind = _kind_of_words(operands, props)  # C1
+        (type,) = super().infer_types(operands, props, results)
+        return (tensor(kind.result, type.get_shape()),)
+
+    def evaluate(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        kind, c = KINDS[self.of.data], Convolution.of(self.properties)
+        wide = numpy_dtype(kind.result)
+        x, w = (
+            np.moveaxis(parts_of(a, of).astype(wide), -1, 0) for a, of in zip(operands, (kind.left, kind.right), strict=True)
+        )
+        with np.errstate(all="ignore"):
+            sums = [convolve(a, b, c) for a, b in zip(x, w, strict=True)]
+            return (np.add.reduce(sums, dtype=wide),)
+
+    def term(self, b: ScalarBuilder, w: SSAValue, x: SSAValue) -> SSAValue:
+        return b.dot_words(self.of.data, x, w)
+
+
+def _kind_of_words(operands: Types, props: Props) -> WordKind:
+    of = word(props["of"])
+    if of not in KINDS or any(operand.element_type != WORD for operand in operands):
+        shown = " and ".join(str(operand.element_type) for operand in operands)
+        raise DTypeError(f"takes words of i32 of a kind of {', '.join(KINDS)}, got {shown} of {of}")
+    return KINDS[of]

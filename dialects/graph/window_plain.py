@@ -19,7 +19,7 @@ from .convolution import Convolution, dilated, pick, placed
 from .window_loops import Axis, Index, clipped, over, within
 
 if TYPE_CHECKING:
-    from .conv import ConvOp
+    from .conv import ConvolutionOp
     from .nest_writer import NestWriter
     from .window import ExtremeOp, ReduceWindowOp, Slide
 
@@ -30,7 +30,7 @@ Read = Callable[[list[AffineExpr]], SSAValue]
 Values = Sequence[SSAValue]
 
 
-def write_conv(op: ConvOp, b: NestWriter) -> None:
+def write_conv(op: ConvolutionOp, b: NestWriter) -> None:
     """`y[n, o, p]` is the sum of `x[n, group(o) * depth + i, p * stride + k * dilation - low] * w[o, i, k]` over i and k."""
     c = Convolution.of(op.properties)
     (batch, features, *sizes), (filters, depth, *window) = pick(op.shape(0), c.x_dims), pick(op.shape(1), c.w_dims)
@@ -38,9 +38,9 @@ def write_conv(op: ConvOp, b: NestWriter) -> None:
     holes = map(dilated, sizes, c.base_dilation)
     moving = [Axis(*row) for row in zip(holes, window, c.stride, c.dilation, c.low, points, strict=True)]
     still = [Axis(n, 1, count=n) for n in (batch, features)]
-    zero = b.scalar.const(0, _element(op))
-    read = _spread(op, b, zero) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
-    x = with_padding(b, read, placed([*still, *moving], c.x_dims), zero)
+    zero, blank = (b.scalar.const(0, element_of(value)) for value in (op.y, op.x))
+    read = _spread(op, b, blank) if set(c.base_dilation) != {1} else lambda at: b.read(0, at)
+    x = with_padding(b, read, placed([*still, *moving], c.x_dims), blank)
     w = _filters(op, b, of_group)
     # one loop for each dim of the result, in order, but two for its features: the group, and the feature within it
     order = sorted(range(len(c.y_dims)), key=c.y_dims.__getitem__)
@@ -53,7 +53,7 @@ def write_conv(op: ConvOp, b: NestWriter) -> None:
         def product(tap: Tap) -> SSAValue:
             *k, i = tap
             value = b.load(x, placed([n, i if c.groups == 1 else group * depth + i, *_places(moving, p, k)], c.x_dims))
-            return b.scalar.mul(value, w(group, o, i, k))
+            return op.term(b.scalar, w(group, o, i, k), value)
 
         b.write(
             reduced(b, "add", (*window, depth), zero, product),
@@ -177,7 +177,7 @@ def _is_inside(b: NestWriter, axes: Sequence[Axis], place: Sequence[AffineExpr])
     return found
 
 
-def _filters(op: ConvOp, b: NestWriter, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
+def _filters(op: ConvolutionOp, b: NestWriter, of_group: int) -> Callable[[Index, Index, Index, Tap], SSAValue]:
     """How to read the filters: group, feature of the result in it, feature, tap.
 
     Where features of the result are contiguous and those of the filters are not, the filters are read from such a copy.
@@ -188,14 +188,14 @@ def _filters(op: ConvOp, b: NestWriter, of_group: int) -> Callable[[Index, Index
         return lambda group, o, i, k: b.read(1, placed([group * of_group + o, i, *k], c.w_dims))
     _, depth, *window = pick(op.shape(1), c.w_dims)
     sizes = [*window, depth, c.groups, of_group]
-    packed = b.local(sizes, _element(op), "scratch", name="filters")
+    packed = b.local(sizes, element_of(op.w), "scratch", name="filters")
     with over(b, sizes) as at:
         *k, i, group, o = at
         b.store(b.read(1, placed([group * of_group + o, i, *k], c.w_dims)), packed, at)
     return lambda group, o, i, k: b.load(packed, [*k, i, group, o])
 
 
-def _spread(op: ConvOp, b: NestWriter, zero: SSAValue) -> Read:
+def _spread(op: ConvolutionOp, b: NestWriter, zero: SSAValue) -> Read:
     """How to read the operand with the holes that a base dilation puts between its elements: from a local buffer."""
     c, shape = Convolution.of(op.properties), op.shape(0)
     by = placed([1, 1, *c.base_dilation], c.x_dims)

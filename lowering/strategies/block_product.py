@@ -11,7 +11,7 @@ from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ...dialects.operations import ops_of
-from ...dialects.types import is_float, scalar_of, shape_of, width_of
+from ...dialects.types import i32, is_float, scalar_of, shape_of, width_of
 from ...thresholds import number
 from ..analysis.lanes import lane_stride
 from ..analysis.nests import loops, name_of, ops_in, statements
@@ -48,7 +48,9 @@ def find_block_product(rows: ForOp) -> BlockProduct | None:
     inside = statements(columns.body.block)
     sums = [op for op in inside if isinstance(op, ForOp)]
     stores = [op for op in inside if isinstance(op, StoreOp)]
-    if len(stores) != 1 or not sums or not is_float(sums[0].results[0].type) or _stride(stores[0], columns) != 1:
+    if len(stores) != 1 or not sums or _stride(stores[0], columns) != 1:
+        return None
+    if not (is_float(sums[0].results[0].type) or sums[0].results[0].type == i32):  # others are multiplied in parts
         return None
     return BlockProduct(rows, columns, sums[0]) if all(_is_product(rows, columns, each) for each in sums) else None
 

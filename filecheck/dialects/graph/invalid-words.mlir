@@ -86,3 +86,11 @@ func.func @dot_words_scalar_c3(%x: vector<4xi32>) {
   %r = scalar.dot_words "u8i8" %x, %x : vector<4xi32> -> vector<8xi32>
   return
 }
+
+// -----
+
+func.func @conv_words_c1(%x: tensor<1x2x8x8xi8>, %w: tensor<4x2x3x3xi8>) {
+  // expected-error@+1 {{'graph.conv_words' op takes words of i32 of a kind of u8i8, bf16, got i8 and i8 of u8i8}}
+  %0 = graph.conv_words %x, %w stride [1, 1] low [0, 0] high [0, 0] groups 1 of u8i8 : (tensor<1x2x8x8xi8>, tensor<4x2x3x3xi8>) -> tensor<1x4x6x6xi32>
+  return
+}

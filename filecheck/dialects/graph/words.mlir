@@ -26,6 +26,14 @@ func.func @words(%x: tensor<2x8xui8>, %w: tensor<8x3xi8>) -> tensor<2x3xi32> {
   return %2 : tensor<2x3xi32>
 }
 
+/// Windows over words: the features are words.
+// CHECK-LABEL: @windows
+//       CHECK:   graph.conv_words %{{.*}}, %{{.*}} stride [1, 1] low [1, 1] high [1, 1] groups 1 of u8i8 : (tensor<1x2x8x8xi32>, tensor<4x2x3x3xi32>) -> tensor<1x4x8x8xi32>
+func.func @windows(%x: tensor<1x2x8x8xi32>, %w: tensor<4x2x3x3xi32>) -> tensor<1x4x8x8xi32> {
+  %0 = graph.conv_words %x, %w low [1, 1] high [1, 1] of u8i8 : (tensor<1x2x8x8xi32>, tensor<4x2x3x3xi32>) -> tensor<1x4x8x8xi32>
+  return %0 : tensor<1x4x8x8xi32>
+}
+
 /// One step of such a sum, on numbers and on vectors.
 // CHECK-LABEL: @scalars
 //       CHECK:   scalar.dot_words "u8i8" %{{.*}}, %{{.*}} : i32 -> i32
