@@ -82,6 +82,7 @@ STEPS = (
     ),
     Step("optimized", "transforms.graph_decompose", "composites that kept their name until here become primitives"),
     Step("optimized", "transforms.target.graph_polyphase", "convolutions of dilated inputs multiply by no zero"),
+    Step("optimized", "transforms.target.graph_integer_products", "quantized numbers while they are as written"),
     Step("optimized", "transforms.target.graph_winograd", "once convolutions are final; before transposes are simplified"),
     Step("optimized", "transforms.graph_simplify", "identities and constants, much of them left by differentiation"),
     Step("optimized", "transforms.graph_cse", "forward values recomputed by the backward part are one again"),
@@ -106,6 +107,8 @@ STEPS = (
 )
 
 
+_QUANTIZED = "transforms.target.graph_integer_products"
+_AFTER_QUANTIZED = ("graph_simplify", "graph_cse", "target.graph_pack_dots", "graph_dce")
 _AUTO = "lowering.schedule.auto"
 
 _added: dict[str, tuple[ModulePass, str]] = {}
@@ -329,6 +332,24 @@ def roll(module: ModuleOp) -> None:
         return
     with about(module):
         for step in first[: last + 1]:
+            step.make().apply(_context(), module)
+
+
+def choose_weights(module: ModuleOp) -> None:
+    """Run the steps that decide in which form products read quantized weights, for the target of the module.
+
+    They run again in their turn. As in `roll`, nothing happens where steps of other packages are among them.
+    """
+    from .dialects.module_rules import require_single_blocks
+
+    require_single_blocks(module)
+    first = steps()
+    last = next((k for k, step in enumerate(first) if step.module == _QUANTIZED), -1)
+    if any(step.registered is not None for step in first[: last + 1]):
+        return
+    more = [next(step for step in first if step.module == f"transforms.{name}") for name in _AFTER_QUANTIZED]
+    with about(module):
+        for step in (*first[: last + 1], *more):
             step.make().apply(_context(), module)
 
 

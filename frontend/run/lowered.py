@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from ...runtime.executable import Executable
 from ...runtime.signature import ArrayParam, Signature
 from ..trace.program import Aval, Interface, Program, TracedFunction
 from ..trace.pytree import TreeDef, flatten
+from .weights import compute_from_weights, has_quantized_weights
 
 if TYPE_CHECKING:
     from ...explorer import Page
@@ -111,6 +113,14 @@ class Lowered:
         """
         return replace(executor.program(self._module, names=self.paths, consume=consume), functions=self._callbacks)
 
+    def with_weights(self, traced: TracedFunction) -> Lowered:
+        """The same module as a program that reads other captured arrays."""
+        made = copy(self)
+        made.traced = traced
+        own = len(self.paths) - len(self.traced.captured)
+        made.paths = [*self.paths[:own], *(f"<captured {k}>" for k in range(len(traced.captured)))]
+        return made
+
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """As `runner`, with code that this process has compiled for an equal module before, if it has."""
         return bound(executor.function(self._module, self.paths, self._callbacks), self.traced)
@@ -121,7 +131,12 @@ class Lowered:
 
     def compile(self) -> Compiled:
         """The function for exactly these dtypes and shapes."""
-        return Compiled(self, self.executable())
+        if not has_quantized_weights(self):
+            return Compiled(self, self.executable())
+        own = copy(self)
+        own._module = self.module
+        own = compute_from_weights(own)
+        return Compiled(own, own.executable(consume=True))
 
     def __repr__(self) -> str:
         return f"<lowered {self.name}({', '.join(f'{p}: {a}' for p, a in zip(self.paths, self.in_avals, strict=False))})>"

@@ -42,6 +42,7 @@ from ..trace.tracer import asked
 from . import watching
 from .lowered import Lowered, runner
 from .parameters import has_parameter
+from .weights import compute_from_weights, has_quantized_weights
 
 _STATIC = Dynamic(None)
 
@@ -329,6 +330,8 @@ class Dispatcher:
         for _ in range(_ENLARGED):
             lowered = self.lower(structure, statics, avals)
             try:
+                if has_quantized_weights(lowered):
+                    lowered = compute_from_weights(lowered)
                 return Specialization(lowered.traced.interface, lowered.executable(consume=True))
             except LeastSizeError as error:
                 avals = self.dynamic.enlarged(avals, error)

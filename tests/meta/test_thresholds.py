@@ -57,10 +57,12 @@ LIMITS = {
     "dialects/graph/sort_loops.py": "of an algorithm: kernels/ will have it",
     "dialects/graph/top_k.py": "of an algorithm: kernels/ will have it",
     "dialects/graph/winograd_transforms.py": "the window of Winograd's algorithm",
+    "transforms/_ahead.py": "elements of weights that are computed ahead: memory",
     "transforms/_fold_control.py": "elements that are folded: time of the compiler",
     "transforms/_repeats.py": "periods that are tried: time of the compiler",
     "transforms/graph_name_sizes.py": "letters",
     "transforms/graph_simplify.py": "rewrites: an end of a loop of the compiler",
+    "transforms/target/graph_pack_dots.py": "the sign of a byte",
     "transforms/target/graph_winograd.py": "an order of dims",
 }
 """Files with numbers that decide nothing which a benchmark could show, and what these are."""

@@ -4,38 +4,59 @@
     %b = graph.convert %w : tensor<256x32xi8> -> tensor<256x32xi32>   ->   %1 = graph.pack_words %w dim 0
     %y = graph.dot %a, %b contract [1] with [0]                            %2 = graph.dot_words %0, %1 ... of u8i8
 
-The instruction multiplies unsigned bytes by signed ones. A signed left operand is shifted by 128, which adds 128 times the sums
-of the columns of the right one: these are subtracted, in integers that wrap, so that the result is exact.
+The instruction multiplies unsigned bytes by signed ones. Bytes of the other kind are shifted by 128, and operands may be
+differences of bytes and a zero point, so that both are `q - zero`. With `K` terms in a sum, in integers that wrap,
+
+    sum((q - zero) * (p - zero')) = sum(q * p) - zero * sum(p) - zero' * sum(q) + K * zero * zero'
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...codegen.targets import Target
-from ...dialects.graph.base import ints
+from ...dialects.graph.base import OPS, ints
 from ...dialects.graph.builder import GraphBuilder
 from ...dialects.graph.choose import ConvertOp
 from ...dialects.graph.contract import DotOp, free_dims
+from ...dialects.graph.conv import transposed
 from ...dialects.graph.packed_dot import PARTS
+from ...dialects.graph.shape import BroadcastOp
 from ...dialects.packed_dot import KINDS
-from ...dialects.types import element_of, shape_of
+from ...dialects.types import element_of, i32, shape_of
 from ...lowering.analysis.nests import ops_in
 from ...lowering.target import target_of
 from ...thresholds import number
+from .._ahead import fold_quantized
 
 LEAST_WORK = number("target.pack_dots.LEAST_WORK")
 LEAST_SIDE = number("target.pack_dots.LEAST_SIDE")
+BYTES = (KINDS["u8i8"].left, KINDS["u8i8"].right)
+SIGN = 1 << 7
+"""What is added to a signed byte to make it unsigned."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An operand in its parts.
+
+    Attributes:
+        value: bytes or bf16 numbers.
+        zero: of bytes, the scalar in i32 that is subtracted from each; None for 0.
+    """
+
+    value: SSAValue
+    zero: SSAValue | None = None
 
 
 @dataclass(frozen=True)
@@ -44,21 +65,19 @@ class Operands:
 
     Attributes:
         kind: of the words.
-        left, right: arrays of the parts, which the kind multiplies in this order.
+        left, right: the operands, which the kind multiplies in this order.
         swapped: whether the left one was the right operand.
-        shifted: whether the left parts are signed, and have to be shifted.
     """
 
     kind: str
-    left: SSAValue
-    right: SSAValue
+    left: Parts
+    right: Parts
     swapped: bool
-    shifted: bool
 
 
 def find_operands(op: DotOp, target: Target) -> Operands | None:
     """The arrays of bytes or bf16 numbers that a product multiplies, if packing pays and the target has the instruction."""
-    x, y = (_converted(operand) for operand in op.operands)
+    x, y = (_parts(operand) for operand in op.operands)
     dims = [ints(op.lhs_contract), ints(op.rhs_contract)]
     shapes = [shape_of(op.lhs), shape_of(op.rhs)]
     if x is None or y is None or len(dims[0]) != 1 or not all(isinstance(n, int) and n > 0 for shape in shapes for n in shape):
@@ -72,44 +91,68 @@ def find_operands(op: DotOp, target: Target) -> Operands | None:
     for name, kind in KINDS.items():
         if not target.has_any(kind.features) or element_of(op.y) != kind.result:
             continue
-        for left, right, swapped in ((x, y, False), (y, x, True)):
-            shifted = name == "u8i8" and element_of(left) == kind.right
-            if element_of(right) == kind.right and (shifted or element_of(left) == kind.left):
-                even = shapes[0][dims[0][0]] % PARTS[kind.left] == 0
-                return Operands(name, left, right, swapped, shifted) if even or name == "u8i8" else None
+        own = (kind.left, kind.right)
+        if name == "u8i8" and element_of(x.value) in own and element_of(y.value) in own:
+            swapped = element_of(x.value) == kind.right and element_of(y.value) == kind.left
+            return Operands(name, *((y, x) if swapped else (x, y)), swapped)
+        if (element_of(x.value), element_of(y.value)) == own:
+            even = shapes[0][dims[0][0]] % PARTS[kind.left] == 0
+            return Operands(name, x, y, False) if even else None
     return None
 
 
-def _converted(value: SSAValue) -> SSAValue | None:
-    """The bytes or bf16 numbers that a value was converted from."""
-    owner = value.owner
-    return owner.x if isinstance(owner, ConvertOp) and element_of(owner.x) in PARTS else None
+def _parts(value: SSAValue) -> Parts | None:
+    """The bytes or bf16 numbers that a value was converted from, and their zero point."""
+    owner, zero = value.owner, None
+    if isinstance(owner, OPS["sub"]) and element_of(value) == i32:
+        spread = owner.operands[1].owner
+        if not isinstance(spread, BroadcastOp) or math.prod(spread.shape()) != 1:
+            return None
+        owner, zero = owner.operands[0].owner, spread.x
+    if not isinstance(owner, ConvertOp) or element_of(owner.x) not in PARTS:
+        return None
+    return Parts(owner.x, zero) if zero is None or element_of(owner.x) in BYTES else None
 
 
 def pack(op: DotOp, found: Operands) -> None:
     """Replace a product by one on packed words."""
     b = GraphBuilder(InsertPoint.before(op), op.location)
     batches, contracted = [ints(op.lhs_batch), ints(op.rhs_batch)], [ints(op.lhs_contract)[0], ints(op.rhs_contract)[0]]
-    parts = PARTS[KINDS[found.kind].left]
-    at = contracted[::-1] if found.swapped else contracted
-    left = b.xor(found.left, b.full(-128, found.left.type)) if found.shifted else found.left
-    words = [b.pack_words(_filled(b, x, d, parts), dim=d) for x, d in ((left, at[0]), (found.right, at[1]))]
-    batch = batches[::-1] if found.swapped else batches
+    kind = KINDS[found.kind]
+    at, batch = (contracted[::-1], batches[::-1]) if found.swapped else (contracted, batches)
+    operands = (found.left, found.right)
+    if found.kind == "u8i8":
+        operands = _shifted(b, found.left, kind.left), _shifted(b, found.right, kind.right)
+    words = [b.pack_words(filled(b, x.value, d, kind.parts), dim=d) for x, d in zip(operands, at, strict=True)]
     y = b.dot_words(*words, lhs_batch=batch[0], rhs_batch=batch[1], lhs_contract=(at[0],), rhs_contract=(at[1],), of=found.kind)
     y = _in_order(b, op, y) if found.swapped else y
-    if found.shifted:
-        sums = b.reduce(b.convert(found.right, element_of(op.y)), kind="add", dims=(at[1],))
-        sums = b.mul(sums, b.full(128, sums.type))
-        places = _places(op, batch, found)
-        order = sorted(range(len(places)), key=places.__getitem__)
-        sums = b.transpose(sums, perm=tuple(order))
-        y = b.sub(y, b.broadcast(sums, sorted(places), op.result_shape()))
+    for k, (x, other) in enumerate((operands, operands[::-1])):
+        if other.zero is None:
+            continue
+        sums = b.reduce(b.convert(x.value, i32), kind="add", dims=(at[k],))
+        if x.zero is not None and k == 0:  # the product of the zero points, once
+            terms = b.const(np.int32(shape_of(x.value)[at[k]]), i32)
+            sums = b.sub(sums, b.broadcast(b.mul(x.zero, terms), (), shape_of(sums)))
+        sums = b.mul(sums, b.broadcast(other.zero, (), shape_of(sums)))
+        to = _result_dims(op, batch[k], at[k], is_left=(k == 0) != found.swapped)
+        sums = transposed(b, sums, sorted(range(len(to)), key=to.__getitem__))
+        y = b.sub(y, b.broadcast(sums, tuple(sorted(to)), op.result_shape()))
     op.results[0].replace_all_uses_with(y)
     op.detach()
     op.erase()
 
 
-def _filled(b: GraphBuilder, x: SSAValue, dim: int, parts: int) -> SSAValue:
+def _shifted(b: GraphBuilder, x: Parts, element: Attribute) -> Parts:
+    """The same numbers with bytes of a type, which differ from those of the other one in the highest bit."""
+    zero = b.reshape(x.zero, ()) if x.zero is not None and shape_of(x.zero) else x.zero
+    if element_of(x.value) == element:
+        return Parts(x.value, zero)
+    shift = b.const(np.int32(SIGN if element == KINDS["u8i8"].left else -SIGN), i32)
+    flipped = b.xor(x.value, b.full(SIGN if element_of(x.value) == BYTES[0] else -SIGN, x.value.type))
+    return Parts(b.bitcast(flipped, element), shift if zero is None else b.add(zero, shift))
+
+
+def filled(b: GraphBuilder, x: SSAValue, dim: int, parts: int) -> SSAValue:
     """An operand padded with zeros to whole words."""
     shape = shape_of(x)
     missing = -shape[dim] % parts
@@ -132,14 +175,12 @@ def _in_order(b: GraphBuilder, op: DotOp, y: SSAValue) -> SSAValue:
     return b.transpose(y, perm=(*range(n), *range(n + right, n + right + left), *range(n, n + right)))
 
 
-def _places(op: DotOp, batch: Any, found: Operands) -> tuple[int, ...]:
-    """The dims of the result that the sums of the right parts have, in the order of their own dims."""
+def _result_dims(op: DotOp, batch: Sequence[int], contracted: int, is_left: bool) -> tuple[int, ...]:
+    """The dims of the result that the sums of an operand have, in the order of its own dims."""
     n, left, right = _sides(op)
-    own = batch[1]
-    shape = shape_of(found.right)
-    contracted = (ints(op.lhs_contract) if found.swapped else ints(op.rhs_contract))[0]
-    free = iter(range(n, n + left) if found.swapped else range(n + left, n + left + right))
-    return tuple(own.index(d) if d in own else next(free) for d in range(len(shape)) if d != contracted)
+    free = iter(range(n, n + left) if is_left else range(n + left, n + left + right))
+    rank = n + 1 + (left if is_left else right)
+    return tuple(batch.index(d) if d in batch else next(free) for d in range(rank) if d != contracted)
 
 
 @dataclass(frozen=True)
@@ -154,3 +195,5 @@ class GraphPackDotsPass(ModulePass):
             for inner in ops_in(function, DotOp):
                 if type(inner) is DotOp and (found := find_operands(inner, target)) is not None:
                     pack(inner, found)
+            for block in function.body.blocks:
+                fold_quantized(block)

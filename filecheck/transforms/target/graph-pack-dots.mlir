@@ -7,7 +7,8 @@
 // CHECK-LABEL: func.func @signed
 //  CHECK-SAME:   (%[[X:.+]]: tensor<64x256xi8>, %[[W:.+]]: tensor<256x32xi8>)
 //       CHECK:   %[[S:.+]] = graph.xor %[[X]], %{{.*}} : tensor<64x256xi8>
-//       CHECK:   %[[A:.+]] = graph.pack_words %[[S]] dim 1 : tensor<64x256xi8> -> tensor<64x64xi32>
+//       CHECK:   %[[U:.+]] = graph.bitcast %[[S]] : tensor<64x256xi8> -> tensor<64x256xui8>
+//       CHECK:   %[[A:.+]] = graph.pack_words %[[U]] dim 1 : tensor<64x256xui8> -> tensor<64x64xi32>
 //       CHECK:   %[[B:.+]] = graph.pack_words %[[W]] dim 0 : tensor<256x32xi8> -> tensor<64x32xi32>
 //       CHECK:   %[[D:.+]] = graph.dot_words %[[A]], %[[B]] contract [1] with [0] of u8i8
 //       CHECK:   %[[R:.+]] = graph.reduce add %{{.*}} over [0] : tensor<256x32xi32> -> tensor<32xi32>
@@ -58,19 +59,39 @@ func.func @halves(%x: tensor<64x256xbf16>, %w: tensor<256x32xbf16>) -> tensor<64
 
 // -----
 
-/// Few rows, unsigned bytes on both sides, an odd number of bf16 terms: products as they are.
+/// Few rows, an odd number of bf16 terms: products as they are.
 // CHECK-LABEL: func.func @no_words
 //   CHECK-NOT:   graph.dot_words
-func.func @no_words(%x: tensor<4x256xi8>, %w: tensor<256x32xi8>, %u: tensor<64x256xui8>, %v: tensor<256x32xui8>,
-                    %p: tensor<64x255xbf16>, %q: tensor<255x32xbf16>) -> (tensor<4x32xi32>, tensor<64x32xi32>, tensor<64x32xf32>) {
+func.func @no_words(%x: tensor<4x256xi8>, %w: tensor<256x32xi8>, %p: tensor<64x255xbf16>, %q: tensor<255x32xbf16>)
+    -> (tensor<4x32xi32>, tensor<64x32xf32>) {
   %a = graph.convert %x : tensor<4x256xi8> -> tensor<4x256xi32>
   %b = graph.convert %w : tensor<256x32xi8> -> tensor<256x32xi32>
   %0 = graph.dot %a, %b contract [1] with [0] : (tensor<4x256xi32>, tensor<256x32xi32>) -> tensor<4x32xi32>
-  %c = graph.convert %u : tensor<64x256xui8> -> tensor<64x256xi32>
-  %d = graph.convert %v : tensor<256x32xui8> -> tensor<256x32xi32>
-  %1 = graph.dot %c, %d contract [1] with [0] : (tensor<64x256xi32>, tensor<256x32xi32>) -> tensor<64x32xi32>
   %e = graph.convert %p : tensor<64x255xbf16> -> tensor<64x255xf32>
   %f = graph.convert %q : tensor<255x32xbf16> -> tensor<255x32xf32>
   %2 = graph.dot %e, %f contract [1] with [0] : (tensor<64x255xf32>, tensor<255x32xf32>) -> tensor<64x32xf32>
-  return %0, %1, %2 : tensor<4x32xi32>, tensor<64x32xi32>, tensor<64x32xf32>
+  return %0, %2 : tensor<4x32xi32>, tensor<64x32xf32>
+}
+
+// -----
+
+/// Both operands have a zero point, the right one is unsigned: its bytes are shifted, and so is its zero point.
+// CHECK-LABEL: func.func @zero_points
+//  CHECK-SAME:   (%[[X:.+]]: tensor<64x256xui8>, %[[W:.+]]: tensor<256x32xui8>, %[[P:.+]]: tensor<i32>, %[[Q:.+]]: tensor<i32>)
+//       CHECK:   %[[S:.+]] = graph.const dense<-128> : tensor<i32>
+//       CHECK:   graph.add %{{.*}}, %[[S]] : tensor<i32>
+//       CHECK:   graph.pack_words %[[X]] dim 1
+//       CHECK:   %[[D:.+]] = graph.dot_words
+//       CHECK:   graph.reduce add %{{.*}} over [1] : tensor<64x256xi32> -> tensor<64xi32>
+//       CHECK:   graph.const dense<256> : tensor<i32>
+//       CHECK:   graph.reduce add %{{.*}} over [0] : tensor<256x32xi32> -> tensor<32xi32>
+func.func @zero_points(%x: tensor<64x256xui8>, %w: tensor<256x32xui8>, %p: tensor<i32>, %q: tensor<i32>) -> tensor<64x32xi32> {
+  %a = graph.convert %x : tensor<64x256xui8> -> tensor<64x256xi32>
+  %b = graph.convert %w : tensor<256x32xui8> -> tensor<256x32xi32>
+  %c = graph.broadcast %p to [] : tensor<i32> -> tensor<64x256xi32>
+  %d = graph.broadcast %q to [] : tensor<i32> -> tensor<256x32xi32>
+  %e = graph.sub %a, %c : tensor<64x256xi32>
+  %f = graph.sub %b, %d : tensor<256x32xi32>
+  %y = graph.dot %e, %f contract [1] with [0] : (tensor<64x256xi32>, tensor<256x32xi32>) -> tensor<64x32xi32>
+  return %y : tensor<64x32xi32>
 }

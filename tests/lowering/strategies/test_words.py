@@ -49,7 +49,7 @@ def test_products_of_bytes_are_exact(target):
         assert found.dtype == np.int32
         np.testing.assert_array_equal(found, x.astype(np.int64) @ y.astype(np.int64))
         if target.has_any(("avx512vnni",)):
-            assert words(product, target, x, y) == (0 if left == right == BYTES[1] else 1)
+            assert words(product, target, x, y) == 1
 
 
 @pytest.mark.thorough(every=3)
@@ -81,6 +81,79 @@ def test_products_of_bf16_are_summed_in_f32(target):
     with np.errstate(all="ignore"):
         found = run(lambda x: lnp.matmul(x, x.T, preferred_element_type=np.float32), target, x)
         np.testing.assert_array_equal(np.isnan(found), np.isnan(x.astype(np.float32) @ x.astype(np.float32).T))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_zero_points_leave_the_sums(target):
+    """Differences of bytes and a number, which is an argument; sums are exact in integers that wrap."""
+    target = get(target)
+
+    def shifted(x, p, y, q):
+        return lnp.matmul(x.astype(np.int32) - p, y.astype(np.int32) - q)
+
+    for (m, k, n), left, right in itertools.product([(33, 131, 50), (16, 64, 17)], BYTES, BYTES):
+        x, y = drawn((m, k), left), drawn((k, n), right)
+        for p, q in itertools.product(map(np.int32, (0, -128, 255)), map(np.int32, (3, 200))):
+            wanted = (x.astype(np.int64) - p) @ (y.astype(np.int64) - q)
+            np.testing.assert_array_equal(run(shifted, target, x, np.asarray(p), y, np.asarray(q)), wanted)
+
+
+def random_convolution(rng, element):
+    """A quantized image, filters, their scales and zero point, and the options of a convolution."""
+    rank, groups = rng.integers(1, 3), rng.choice([1, 1, 2])
+    depth, filters = groups * rng.choice([1, 3, 4, 8, 9] if groups == 1 else [4, 8]), groups * rng.integers(8, 20)
+    window, size = rng.integers(1, 4, rank), rng.integers(6, 14, rank)
+    low = int(np.iinfo(element).min)
+    q = rng.integers(low, low + 256, (rng.integers(1, 3), depth, *size)).astype(element)
+    w = rng.integers(-128, 128, (filters, depth // groups, *window)).astype(np.int8)
+    scales = rng.uniform(0.01, 0.1, (filters,)).astype(np.float32)
+    zero = int(rng.choice([low, low + 128, low + 255, rng.integers(low, low + 256)]))
+    options = {
+        "window_strides": tuple(map(int, rng.integers(1, 3, rank))),
+        "padding": [tuple(map(int, rng.integers(0, 3, 2))) for _ in range(rank)],
+        "rhs_dilation": tuple(map(int, rng.integers(1, 3, rank))),
+        "feature_group_count": int(groups),
+    }
+    return q, w, scales, zero, options
+
+
+@pytest.mark.thorough(every=6)
+@pytest.mark.parametrize("seed", range(24))
+def test_convolutions_of_quantized_numbers(seed):
+    """In integers the sums are exact; in floats, too, where they are brought to integers, else as those of floats."""
+    rng = np.random.default_rng(seed)
+    for target, element in itertools.product(TARGETS, BYTES):
+        q, w, scales, zero, options = random_convolution(rng, element)
+
+        def layer(q, w, scales, zero=zero, options=options):
+            x = (q.astype(np.int32) - zero).astype(np.float32) * np.float32(0.5)
+            f = w.astype(np.int32).astype(np.float32) * scales.reshape(-1, *[1] * (w.ndim - 1))
+            return lm.lax.conv_general_dilated(x, f, **options)
+
+        def integers(q, w, zero=zero, options=options):
+            return lm.lax.conv_general_dilated(q.astype(np.int32) - zero, w.astype(np.int32), **options)
+
+        exact = np.asarray(lm.lax.conv_general_dilated(q.astype(np.float64) - zero, w.astype(np.float64), **options))
+        np.testing.assert_array_equal(run(integers, get(target), q, w), exact)
+        scale = np.float32(0.5) * scales.reshape(-1, *[1] * (w.ndim - 2))
+        found = run(layer, get(target), q, w, scales)
+        sizes = [np.abs(a.astype(np.float64)) for a in (q.astype(np.int32) - zero, w)]
+        bound = 2.0**-24 * (w[0].size + 4) * np.asarray(lm.lax.conv_general_dilated(*sizes, **options)) * scale
+        assert (np.abs(found - exact * scale.astype(np.float64)) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", BYTES)
+def test_weights_are_packed_once(dtype):
+    """Arrays that a function closes over become what its products read; calls see the same numbers."""
+    w, x = drawn((130, 48), dtype), drawn((40, 130), np.int8)
+    function = lm.jit(lambda x: product(x, w))
+    np.testing.assert_array_equal(function(x), x.astype(np.int64) @ w.astype(np.int64))
+    np.testing.assert_array_equal(function.lower(x).compile()(x), x.astype(np.int64) @ w.astype(np.int64))
+    (made,) = function._dispatcher.specializations.values()
+    if detect().has_any(("avx512vnni", "avxvnni")):
+        assert {(a.dtype.name, a.shape) for a in made.traced.captured} >= {("int32", (33, 48))}
+    table = drawn((300, 40), dtype)  # not of a product: read as it is
+    np.testing.assert_array_equal(lm.jit(lambda i: table[i])(np.int64(7)), table[7])
 
 
 def test_phases_mean_the_same():
