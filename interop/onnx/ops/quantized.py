@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ....api import lift
+from ....api.tracing import current
 from ....library.numpy import namespace as lnp
 from ..model import dtype_of
 from ..nodes import Node, normalized, op
@@ -62,6 +64,7 @@ def quantize_linear(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
 def dequantize_linear(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     code = node.get("output_dtype", 0)
     dtype = dtype_of(code, "the result") if code else scale.dtype
+    x = _bytes(x)
     wide = np.dtype(np.float32)
     if np.dtype(x.dtype).kind in "iu" or np.dtype(x.dtype).name in LIMITS:
         wide = np.dtype(np.int32) if np.dtype(x.dtype).itemsize < 4 else np.dtype(np.int64)
@@ -72,9 +75,15 @@ def dequantize_linear(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     return (shifted.astype(compute) * scale.astype(compute)).astype(dtype)
 
 
+def _bytes(x: Any) -> Any:
+    """Weights of bytes as such in the program, where products can be of integers; other values as they are."""
+    is_weight = isinstance(x, np.ndarray) and x.dtype in (np.int8, np.uint8) and x.ndim > 1
+    return lift(x) if is_weight and current() is not None else x
+
+
 def _shifted(x: Any, zero: Any, rows: bool = False) -> Any:
     """Integers without their zero point, in 32 bits; a vector of zero points is one for each row."""
-    x = x.astype(np.int32)
+    x = _bytes(x).astype(np.int32)
     if zero is None:
         return x
     zero = zero.astype(np.int32)
@@ -107,7 +116,7 @@ def requantized(sums: Any, scale: Any, zero: Any) -> Any:
 def _filters_shifted(w: Any, zero: Any) -> Any:
     if zero is None or zero.ndim == 0 or zero.size == 1:
         return _shifted(w, zero)
-    return w.astype(np.int32) - zero.astype(np.int32).reshape((-1, *[1] * (w.ndim - 1)))
+    return _bytes(w).astype(np.int32) - zero.astype(np.int32).reshape((-1, *[1] * (w.ndim - 1)))
 
 
 @op("ConvInteger")
