@@ -7,7 +7,7 @@ holds if the op is still in the table under this name; otherwise the table is re
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation, Region
 from xdsl.traits import SymbolTable
 
@@ -64,7 +64,7 @@ def forget_symbols(op: Operation) -> None:
 
 def _table_around(op: Operation) -> Region | None:
     table: Operation | None = op
-    while table is not None and not table.has_trait(SymbolTable):
+    while table is not None and type(table) is not ModuleOp and not table.has_trait(SymbolTable):
         table = table.parent_op()
     return None if table is None else table.regions[0]
 

@@ -60,21 +60,30 @@ def effects_of(module: ModuleOp) -> list[CallbackOp]:
     return [op for host in hosts for op in host.body.block.ops if isinstance(op, CallbackOp)]
 
 
-def may_stop(op: Operation | None, symbols: Mapping[str, Operation]) -> bool:
-    """Whether a host function may end early: an effect raises, or there is no memory for local arrays of a kernel.
+def may_stop(symbols: Mapping[str, Operation]) -> set[str]:
+    """The functions and kernels that may end early: an effect raises, or there is no memory for local arrays of a kernel.
 
-    It is asked of the functions that it calls, too.
+    Those that run one of them are among them.
     """
-    if not isinstance(op, program.FuncOp):
-        return False
-    inner = op.body.block.ops
-    kernels = {i.kernel.string_value() for i in inner if isinstance(i, LaunchOp)}
-    called = {name for i in inner if isinstance(i, HostCallOp) for name in i.callees}
-    return (
-        any(isinstance(i, CallbackOp) for i in inner)
-        or any(isinstance(kernel := symbols.get(name), KernelOp) and _allocates(kernel) for name in kernels)
-        or any(may_stop(symbols.get(name), symbols) for name in called)
-    )
+    users: dict[str, list[str]] = {}
+    stopping: list[str] = []
+    for name, op in symbols.items():
+        for inner in op.body.block.ops if isinstance(op, program.FuncOp) else ():
+            if isinstance(inner, HostCallOp):
+                for called in inner.callees:
+                    users.setdefault(called, []).append(name)
+            if isinstance(inner, LaunchOp):
+                users.setdefault(inner.kernel.string_value(), []).append(name)
+            if isinstance(inner, CallbackOp):
+                stopping.append(name)
+        if isinstance(op, KernelOp) and _allocates(op):
+            stopping.append(name)
+    found: set[str] = set()
+    while stopping:
+        if (name := stopping.pop()) not in found:
+            found.add(name)
+            stopping += users.get(name, ())
+    return found
 
 
 def _allocates(kernel: KernelOp) -> bool:

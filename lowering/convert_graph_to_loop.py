@@ -30,7 +30,7 @@ from ..dialects.element_types import numpy_dtype
 from ..dialects.graph.base import CompositeOp, GraphOp
 from ..dialects.graph.conditional import ChosenOp, WhileOp
 from ..dialects.graph.control import ControlOp, ForOp, is_given_part
-from ..dialects.graph.effects import EffectOp, has_effects
+from ..dialects.graph.effects import EffectOp, effects_stay, has_effects
 from ..dialects.graph.fusion import FusionOp, YieldOp
 from ..dialects.graph.kernel import KernelCallOp
 from ..dialects.graph.shape import ConcatOp, SliceOp
@@ -396,7 +396,8 @@ class ConvertGraphToLoopPass(ModulePass):
         name_sizes(op)
         functions = [f for f in block.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         carried = carried_by(functions)
-        effects = {inner for function in functions for inner in function.body.block.ops if has_effects(inner)}
+        with effects_stay():
+            effects = {inner for function in functions for inner in function.body.block.ops if has_effects(inner)}
         for function in bodies_first(functions):
             converter = _FunctionConverter(function, kernels, by_hand, carried.get(function.sym_name.data, ()), effects)
             with about(function):

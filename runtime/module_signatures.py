@@ -69,7 +69,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
             temporaries,
             meant=() if plain else tuple(map(spell, meant)),
             effects=tuple(map(site_of, effects_of(module))),
-            stops=may_stop(function, symbols),
+            stops=function.sym_name.data in may_stop(symbols),
         )
     except ValueError as error:
         raise CompileError(f"function @{entry} cannot be called: {error}") from None

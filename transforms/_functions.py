@@ -127,12 +127,18 @@ def with_forward_rules(function: FuncOp) -> FuncOp:
     return copy
 
 
-def inline_call(op: CallOp | CustomDerivativeOp) -> None:
-    """Replace a call by the body of its function."""
-    block = op.parent
+def inline_call(op: CallOp | CustomDerivativeOp) -> list[Operation]:
+    """Replace a call by the body of its function; returns the ops of that."""
+    block, made = op.parent, list[Operation]()
     assert block is not None
-    results, _ = clone_body(called_function(op), list(op.operands), lambda new: block.insert_op_before(new, op))
+
+    def emit(new: Operation) -> None:
+        block.insert_op_before(new, op)
+        made.append(new)
+
+    results, _ = clone_body(called_function(op), list(op.operands), emit)
     replace_op(op, results)
+    return made
 
 
 def hoist_invariant(block: Block, before: Operation) -> set[SSAValue]:

@@ -14,7 +14,7 @@ from xdsl.traits import Commutative
 from ..debug_counters import count
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.control import ControlOp
-from ..dialects.graph.effects import has_effects
+from ..dialects.graph.effects import effects_stay, has_effects
 from ..dialects.graph.extents import has_open_size
 
 
@@ -54,7 +54,8 @@ class GraphCsePass(ModulePass):
     statistics = {"num-cse'd": "Number of operations CSE'd"}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if isinstance(function, FuncOp):
-                for block in function.body.blocks:
-                    cse_block(block)
+        with effects_stay():
+            for function in op.body.block.ops:
+                if isinstance(function, FuncOp):
+                    for block in function.body.blocks:
+                        cse_block(block)

@@ -15,6 +15,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 from ..debug_counters import count
 from ..dialects.graph.base import GraphOp
 from ..dialects.graph.builder import GraphBuilder
+from ..dialects.graph.effects import effects_stay
 from ._prune import Cuts, prune_block
 from .graph_inline import drop_unused_functions
 
@@ -49,11 +50,12 @@ class GraphDcePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         cuts: Cuts = {}
         waiting = [function for function in op.body.block.ops if isinstance(function, FuncOp)]
-        while waiting:
-            for block in waiting.pop().body.blocks:
-                dce_block(block)
-                made = prune_block(block, dce_block, cuts)
-                if made:  # drop the values that only dropped arguments used
+        with effects_stay():
+            while waiting:
+                for block in waiting.pop().body.blocks:
                     dce_block(block)
-                waiting += made
+                    made = prune_block(block, dce_block, cuts)
+                    if made:  # drop the values that only dropped arguments used
+                        dce_block(block)
+                    waiting += made
         drop_unused_functions(op)

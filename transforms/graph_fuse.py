@@ -40,7 +40,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from ..debug_counters import count
-from ..dialects.graph.effects import has_effects
+from ..dialects.graph.effects import effects_stay, has_effects
 from ..dialects.graph.extents import Extents, has_open_size
 from ..dialects.graph.fusion import FusionOp, YieldOp
 from ..dialects.operations import append, clone
@@ -216,6 +216,7 @@ class GraphFusePass(ModulePass):
     def apply(self, ctx: Context, op: builtin.ModuleOp) -> None:
         if self.max_ops is not None and self.max_ops < 1:
             raise CompileError(f"graph-fuse: max-ops must be at least 1, got {self.max_ops}")
-        for function in op.body.block.ops:
-            if isinstance(function, FuncOp) and function.body.blocks:
-                fuse_block(function.body.block, self.max_ops)
+        with effects_stay():
+            for function in op.body.block.ops:
+                if isinstance(function, FuncOp) and function.body.blocks:
+                    fuse_block(function.body.block, self.max_ops)

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from ..dialects.graph.base import GraphOp, ints
 from ..dialects.graph.conditional import WhileOp
 from ..dialects.graph.control import ControlOp, ForOp, LoopOp
-from ..dialects.graph.effects import has_effects
+from ..dialects.graph.effects import effects_stay, has_effects
 from ..dialects.operations import clone
 from ._functions import called_function, called_functions, callees_first, copy_function, copy_locations, holds, replace_op
 from ._residuals import is_cheap
@@ -39,9 +39,10 @@ class GraphHoistInvariantsPass(ModulePass):
     name = "graph-hoist-invariants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in callees_first(op) if holds(op, LoopOp) else ():
-            for loop in [inner for inner in function.body.block.ops if isinstance(inner, LoopOp)]:
-                _hoist(loop)
+        with effects_stay():
+            for function in callees_first(op) if holds(op, LoopOp) else ():
+                for loop in [inner for inner in function.body.block.ops if isinstance(inner, LoopOp)]:
+                    _hoist(loop)
 
 
 def _hoist(op: LoopOp) -> None:

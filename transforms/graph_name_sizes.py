@@ -144,7 +144,8 @@ class _Names:
     def _replace(self, known: Mapping[Symbol, Any]) -> None:
         """Replace symbols in all that has been named."""
         substitute_sizes(self.functions, known)
-        for values in (self.values, *self.named):
+        tables: list[dict[Any, Any]] = [self.values, *self.named]
+        for values in tables:
             values.update((key, _with(size, known)) for key, size in values.items())
         self.values.update(known)
 
@@ -203,10 +204,11 @@ class _Names:
             try:
                 return rule()
             except SizeError as error:
-                symbol = next((s for s in self.fresh if isinstance(error, LeastSizeError) and s.name == error.name), None)
-                if symbol is None or symbol.low >= error.least:
+                name, least = (error.name, error.least) if isinstance(error, LeastSizeError) else ("", 0)
+                symbol = next((s for s in self.fresh if s.name == name), None)
+                if symbol is None or symbol.low >= least:
                     raise _refused(op, error) from None
-                larger = dataclasses.replace(symbol, low=error.least)
+                larger = dataclasses.replace(symbol, low=least)
                 self.fresh[self.fresh.index(symbol)] = larger
                 self._replace({symbol: _size(larger)})
             except (ShapeError, DTypeError) as error:
@@ -234,15 +236,16 @@ class _Names:
                 self._equal(shape_of(stack)[0], op.static_count, op)
         used = [self._with_sizes(function, op) for function in functions]
         rename_functions(op, {f.sym_name.data: u.sym_name.data for f, u in zip(functions, used, strict=True)})
-        carried = len(op.inits) if isinstance(op, LoopOp) else 0
+        inits: Sequence[SSAValue] = op.inits if isinstance(op, LoopOp) else ()
+        carried = len(inits)
         for k in range(carried):
-            self._equal_shapes(lambda k=k: op.inits[k].type, lambda k=k: _outputs(used[-1])[k], op)
+            self._equal_shapes(lambda k=k: inits[k].type, lambda k=k: _outputs(used[-1])[k], op)
         for other in used[:-1] if isinstance(op, ChosenOp) else ():
             for k in range(len(op.results)):
                 self._equal_shapes(lambda k=k, f=other: _outputs(f)[k], lambda k=k: _outputs(used[-1])[k], op)
         types = _outputs(used[-1])
         if isinstance(op, ForOp):
-            types[carried:] = [tensor(type.element_type, (op.static_count, *_sizes(type))) for type in types[carried:]]
+            types[carried:] = [tensor(type.element_type, (op.trips.value.data, *_sizes(type))) for type in types[carried:]]
         self._name_results(op, types, extents, named)
 
     def _equal_shapes(self, one: Callable[[], Any], other: Callable[[], Any], op: Operation) -> None:

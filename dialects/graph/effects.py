@@ -12,7 +12,9 @@ order of the text, as in MLIR, so that what carries values (loops, branches, fun
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager
 from string import Formatter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -276,25 +278,70 @@ def _verify_text(op: EffectOp) -> None:
         raise VerifyException(f"'{op.name}' op text must name values from {{0}} on, of which there are {n}, got {{{wrong[0]}}}")
 
 
+class _Known(threading.local):
+    functions: dict[FuncOp, bool] | None = None
+
+
+_known = _Known()
+
+
+@contextmanager
+def effects_stay() -> Iterator[None]:
+    """A block in which no function gets effects that it had not: each is read once, however many `has_effects` ask."""
+    outer, _known.functions = _known.functions, {}
+    try:
+        yield
+    finally:
+        _known.functions = outer
+
+
 def has_effects(op: Operation) -> bool:
     """Whether an op is an effect, or runs functions of the module that have some."""
-    return _has_effects(op, set())
-
-
-def _has_effects(op: Operation, seen: set[FuncOp]) -> bool:
     if isinstance(op, EffectOp):
         return op.is_effect
+    known = {} if _known.functions is None else _known.functions
+    return any(_function_has_effects(function, known) for function in _functions_run(op))
+
+
+def _function_has_effects(function: FuncOp, known: dict[FuncOp, bool]) -> bool:
+    """Whether a function has effects; of all that it runs that is known afterwards."""
+    if function in known:
+        return known[function]
+    users: dict[FuncOp, list[FuncOp]] = {function: []}
+    waiting, acting = [function], list[FuncOp]()
+    while waiting:
+        one = waiting.pop()
+        if known.get(one) or (one not in known and _acts(one, users, waiting)):
+            acting.append(one)
+    known.update((one, False) for one in users if one not in known)
+    while acting:
+        one = acting.pop()
+        if one in users:
+            known[one] = True
+            acting += users.pop(one)
+    return known[function]
+
+
+def _acts(function: FuncOp, users: dict[FuncOp, list[FuncOp]], waiting: list[FuncOp]) -> bool:
+    """Whether an op of a function is an effect; notes it with those that it runs."""
+    acts = False
+    for block in function.body.blocks:
+        for inner in block.ops:
+            if isinstance(inner, EffectOp):
+                acts = acts or inner.is_effect
+            elif not isinstance(inner, GraphOp):
+                for other in _functions_run(inner):
+                    if other not in users:
+                        users[other] = []
+                        waiting.append(other)
+                    users[other].append(function)
+    return acts
+
+
+def _functions_run(op: Operation) -> Iterator[FuncOp]:
     if "callee" not in op.properties and "branches" not in op.properties:
-        return False
+        return
     for attribute in op.properties.values():
         for name in attribute.data if isinstance(attribute, ArrayAttr) else (attribute,):
-            if isinstance(name, SymbolRefAttr) and isinstance(f := find_symbol(op, name), FuncOp) and f not in seen:
-                seen.add(f)
-                if any(
-                    _has_effects(inner, seen)
-                    for block in f.body.blocks
-                    for inner in block.ops
-                    if not isinstance(inner, GraphOp)
-                ):
-                    return True
-    return False
+            if isinstance(name, SymbolRefAttr) and isinstance(function := find_symbol(op, name), FuncOp):
+                yield function

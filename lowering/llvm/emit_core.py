@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType
@@ -17,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...codegen.targets import Target
 from ...codegen.text import I64, PTR, Builder, Module, Ty
 from ...dialects.operations import ops_of
+from ...dialects.verify_module import may_stop
 from ...errors import CompileError, placed
 from .emit_debug import LineTable, LocatedBuilder
 from .emit_transpose import Window
@@ -77,6 +79,11 @@ class ModuleEmitter:
     """The source lines of instructions, if requested."""
     reports: bool = False
     """Whether every host function takes a pointer to its status, as those with effects do."""
+
+    @cached_property
+    def stopping(self) -> set[str]:
+        """The host functions that may end early."""
+        return may_stop(self.symbols)
 
 
 START = "start"

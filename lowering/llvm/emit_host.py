@@ -15,7 +15,6 @@ from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LaunchOp
 from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.types import element_of, numpy_dtype, shape_of, width_of
-from ...dialects.verify_module import may_stop
 from ..plan_buffers import ALIGNMENT
 from .emit_core import Effect, FunctionEmitter, ModuleEmitter
 from .emit_needs import needs_of
@@ -43,7 +42,7 @@ def kernel_symbol(name: str) -> str:
 
 def takes_status(module: ModuleEmitter, function: Operation | None) -> bool:
     """Whether a host function takes a pointer to its status as its last argument."""
-    return module.reports or may_stop(function, module.symbols)
+    return module.reports or (isinstance(function, program.FuncOp) and function.sym_name.data in module.stopping)
 
 
 def global_text(op: memref.GlobalOp) -> str:
