@@ -93,17 +93,31 @@ def steps_of(graph: Graph, n: int, form: str, most: float = math.inf) -> Steps:
     with Steps(most) as steps:
         module = lm.jit(function).lower(X).module
         steps.end("trace", module)
-        _texts(module, "graph", steps)
-        module = module.clone()
-        steps.end("clone", module)
-        fingerprint(module)
-        steps.end("fingerprint", module)
-        set_target(module, TARGETS["x86-64-v3"])
-        pipeline.run_to(module, "program", each=lambda step, module: steps.end(step.name, module))
-        _texts(module, "program", steps)
-        emit_module(module, target_of(module))
-        steps.end("emit", module)
+        _lowered(module, steps)
     return steps
+
+
+def steps_of_text(text: str, most: float = math.inf) -> Steps:
+    """The steps of each part of a compilation of a text, as `steps_of`."""
+    with Steps(most) as steps:
+        module = parse_module(make_context(), text)
+        steps.end("parse", module)
+        _lowered(module, steps)
+    return steps
+
+
+def _lowered(module: ModuleOp, steps: Steps) -> None:
+    """Take a graph to LLVM IR."""
+    _texts(module, "graph", steps)
+    module = module.clone()
+    steps.end("clone", module)
+    fingerprint(module)
+    steps.end("fingerprint", module)
+    set_target(module, TARGETS["x86-64-v3"])
+    pipeline.run_to(module, "program", each=lambda step, module: steps.end(step.name, module))
+    _texts(module, "program", steps)
+    emit_module(module, target_of(module))
+    steps.end("emit", module)
 
 
 def _texts(module: ModuleOp, phase: str, steps: Steps) -> None:
@@ -126,15 +140,20 @@ SLACK = 1500
 
 
 def check_growth(graph: Graph, n: int, form: str) -> None:
+    """`check_growth_of` of a graph in a form."""
+    check_growth_of(f"{graph.name}, {form}", n, lambda size, most: steps_of(graph, size, form, most))
+
+
+def check_growth_of(name: str, n: int, measured: Callable[[int, float], Steps]) -> None:
     """Twice as many ops take about twice as many steps, in each part; counted are the ops that a part reads and makes.
 
     A part that takes more is looked at once more, at twice the size: where a limit decides what is done, as how many ops of a
     body make a function, the steps jump once.
     """
-    before = steps_of(graph, n, form)
+    before = measured(n, math.inf)
     wrong: dict[str, str] = {}
     for k, size in enumerate((2 * n, 4 * n)):
-        after = steps_of(graph, size, form, MOST * max(before.counts.values()))
+        after = measured(size, MOST * max(before.counts.values()))
         above = {
             part: f"{before.counts[part]} of {before.ops[part]} ops, {count} of {after.ops[part]}"
             for part, count in after.counts.items()
@@ -144,4 +163,4 @@ def check_growth(graph: Graph, n: int, form: str) -> None:
         if not wrong:
             return
         before = after
-    raise AssertionError(f"{graph.name}, {form}: steps for {2 * n} and {4 * n} ops: {wrong}")
+    raise AssertionError(f"{name}: steps for {2 * n} and {4 * n} ops: {wrong}")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from counted_steps import FORMS, TooManySteps, check_growth, steps_of
+from counted_steps import FORMS, TooManySteps, check_growth, check_growth_of, steps_of, steps_of_text
 from shapes import SHAPES, Graph, drawn
 
 BY_NAME = {graph.name: graph for graph in SHAPES}
@@ -54,6 +54,38 @@ def test_drawn_of_all_sizes(seed: int) -> None:
     form = list(FORMS)[seed % len(FORMS)]
     steps_of(graph, 10, form)
     check_growth(graph, (20, 50, 100, 200)[seed % 4], form)
+
+
+def chain(n: int, call: str) -> str:
+    """Functions, each of which calls the one before it."""
+    type = "tensor<8xf32>"
+    one, result = (
+        f"func.func private @f0(%x: {type}) -> {type} {{ return %x : {type} }}\n",
+        type if call == "func" else f"({type})",
+    )
+    for k in range(1, n):
+        one += f"""func.func private @f{k}(%x: {type}) -> {type} {{
+          %y = {call}.call @f{k - 1}(%x) : ({type}) -> {result}
+          %z = graph.tanh %y : {type}
+          return %z : {type}
+        }}
+        """
+    return f"""{one} func.func @main(%x: {type}) -> {type} {{
+      %y = {call}.call @f{n - 1}(%x) : ({type}) -> {result}
+      return %y : {type}
+    }}"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("call", ["func", "graph"])
+def test_chains_of_calls(call: str) -> None:
+    steps_of_text(chain(4, call))
+    check_growth_of(call, 40, lambda size, most: steps_of_text(chain(size, call), most))
+
+
+@pytest.mark.slow
+def test_a_chain_may_be_long() -> None:
+    steps_of_text(chain(400, "graph"))
 
 
 def test_what_doubles_is_stopped() -> None:
