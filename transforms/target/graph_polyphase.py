@@ -6,8 +6,10 @@ the image itself by each `b`-th element of the filter (the polyphase decompositi
 Banks, section 4.3). It multiplies by no zero: `b` times less work for each dilated dim, and no NaN from an infinite filter
 times a hole.
 
-The phases are computed beside each other and interleaved by one transpose; a single phase that has elements of the filter, as
-of 1x1 filters, by zeros between its results. The gradient of a convolution with strides is such a convolution, too.
+The phases are computed beside each other and interleaved by one transpose: as more features of one convolution where all of
+them meet the same elements of the image, as those of windows that do not overlap; else one after the other. A single phase that
+has elements of the filter, as of 1x1 filters, is spread by zeros between its results. The gradient of a convolution with
+strides is such a convolution, too.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.graph.base import ints
 from ...dialects.graph.builder import GraphBuilder
-from ...dialects.graph.conv import ConvOp
+from ...dialects.graph.conv import ConvOp, transposed
 from ...dialects.graph.convolution import Convolution, pick
+from ...dialects.graph.shape import ReverseOp
 from ...dialects.types import DYNAMIC, element_of, shape_of
 from ...lowering.analysis.nests import ops_in
 from ...thresholds import number
@@ -100,7 +104,9 @@ class _Split:
         some = [chosen for chosen in self._each() if all(phase.taps for phase in chosen)]
         if not some:
             return self.b.full(0, self.op.results[0].type)
-        return self._spread(some[0]) if len(some) == 1 else self._interleaved()
+        if len(some) == 1:
+            return self._spread(some[0])
+        return self._at_once() if self._are_alike() else self._interleaved()
 
     def _each(self) -> Iterator[tuple[Phase, ...]]:
         """The phases of all dilated dims, the last one varying fastest."""
@@ -119,6 +125,57 @@ class _Split:
         made = replace(c, low=tuple(low), high=tuple(high), base_dilation=(1,) * len(c.stride), tile=c.direct)
         return self.b.conv(self.op.x, filters, **made.properties())
 
+    def _are_alike(self) -> bool:
+        """Whether all phases meet the same elements of the image, as where windows are multiples of the dilations."""
+        rows = [self.phases[d] for d in self.dims]
+        return all(len({(p.taps, p.low, p.high) for p in row}) == 1 and row[0].first == len(row) - 1 for row in rows)
+
+    def _at_once(self) -> SSAValue:
+        """One convolution whose features are those of all phases."""
+        b, c, rank = self.b, self.c, len(self.c.w_dims)
+        by = {c.w_dims[2 + d]: c.base_dilation[d] for d in self.dims}
+        # [..., taps * by, ...] -> [..., taps, by, ...]: phase r has the filter elements `by - 1 - r` of each tap
+        shape = [n for d, size in enumerate(shape_of(self.op.w)) for n in ((size // by[d], by[d]) if d in by else (size,))]
+        first = [sum(2 if k in by else 1 for k in range(d)) for d in range(rank)]
+        inner = {d: first[d] + 1 for d in by}
+        w, mirrored = self.op.w, set[int]()
+        if isinstance(w.owner, ReverseOp):
+            w, mirrored = w.owner.x, set(ints(w.owner.dims))
+        mirrored = {d for k in mirrored for d in range(first[k], first[k] + (2 if k in by else 1))} ^ set(inner.values())
+        w = b.reshape(w, shape)
+        w = b.reverse(w, dims=tuple(sorted(mirrored))) if any(shape[d] > 1 for d in mirrored) else w
+        order = [inner[c.w_dims[2 + d]] for d in self.dims]
+        perm = [p for d in range(rank) for p in (first[d], *(order if d == c.w_dims[0] else ()))]
+        w = transposed(b, w, perm)
+        n = prod(by.values())
+        w = b.reshape(w, [(n if d == c.w_dims[0] else 1) * size // by.get(d, 1) for d, size in enumerate(shape_of(self.op.w))])
+        low, high = [*c.low], [*c.high]
+        for d in self.dims:
+            low[d], high[d] = self.phases[d][0].low, self.phases[d][0].high
+        made = replace(c, low=tuple(low), high=tuple(high), base_dilation=(1,) * len(c.stride), tile=c.direct)
+        y = b.conv(self.op.x, w, **made.properties())
+        sizes, feature = [*shape_of(y)], c.y_dims[1]
+        y = b.reshape(
+            y,
+            [
+                k
+                for d, m in enumerate(sizes)
+                for k in ((m // n, *(c.base_dilation[d] for d in self.dims)) if d == feature else (m,))
+            ],
+        )
+        at = [d if d <= feature else d + len(self.dims) for d in range(rank)]
+        phase = {c.y_dims[2 + d]: feature + 1 + k for k, d in enumerate(self.dims)}
+        y = b.transpose(y, perm=[p for d in range(rank) for p in (at[d], *((phase[d],) if d in phase else ()))])
+        sizes[feature] //= n
+        return self._merged(y, sizes)
+
+    def _merged(self, y: SSAValue, shape: list[int]) -> SSAValue:
+        """The result, from one with a dim of phases behind each dilated dim."""
+        for d in self.dims:
+            shape[self.c.y_dims[2 + d]] *= self.c.base_dilation[d]
+        y, stop = self.b.reshape(y, shape), self.op.result_shape()
+        return y if tuple(shape) == stop else self.b.slice(y, start=[0] * len(shape), stop=stop, step=[1] * len(shape))
+
     def _interleaved(self) -> SSAValue:
         """All phases along a new first dim, which moves into the spatial dims."""
         b, c = self.b, self.c
@@ -134,11 +191,7 @@ class _Split:
         among = {c.y_dims[2 + d]: k for k, d in enumerate(self.dims)}  # a dim of the result: the dim of its phases
         n = len(self.dims)
         y = b.transpose(y, perm=[p for d in range(len(shape)) for p in (n + d, *((among[d],) if d in among else ()))])
-        for d in self.dims:
-            shape[c.y_dims[2 + d]] *= c.base_dilation[d]
-        y = b.reshape(y, shape)
-        stop = self.op.result_shape()
-        return y if tuple(shape) == stop else b.slice(y, start=[0] * len(shape), stop=stop, step=[1] * len(shape))
+        return self._merged(y, shape)
 
     def _spread(self, chosen: tuple[Phase, ...]) -> SSAValue:
         """The results of the only phase that has some, with zeros between them."""
