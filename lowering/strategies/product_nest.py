@@ -105,6 +105,24 @@ def find_product(nest: ForOp, target: Target, least: int | None = None) -> Produ
     return None
 
 
+def loops_after_loads(nest: ForOp) -> list[ForOp]:
+    """The loops of the band of a sum, before which operands of an epilogue are loaded, as the bias of a row."""
+    found, loop = list[ForOp](), nest
+    while not loop.results and loop.kind.data == "parallel":
+        inside = statements(loop.body.block)
+        inner = [op for op in inside if isinstance(op, ForOp)]
+        if len(inner) != 1 or any(op.regions for op in inside if op is not inner[0]):
+            return []
+        if inner[0].monoid is not None:
+            return found
+        if inside[-1] is not inner[0]:
+            return []
+        if len(inside) > 1:
+            found.append(inner[0])
+        loop = inner[0]
+    return []
+
+
 def bits_of(depth: ForOp) -> int:
     """The width of a sum's element type."""
     return width_of(scalar_of(depth.results[0].type))

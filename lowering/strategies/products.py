@@ -9,16 +9,21 @@ from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LoadOp
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, ops_in, statements
+from ..schedule.sink import Sink
 from ..schedule.vectorize import Vectorize
 from .base import Take, attempt, is_scalar, nests
 from .blocked import block_product, find_blocks
-from .product_nest import Product, bits_of, find_product
+from .product_nest import Product, bits_of, find_product, loops_after_loads
 from .tiled import find_narrow, tile_product
 
 
 def schedule_products(kernel: KernelOp, nest: ForOp, target: Target, take: Take) -> None:
     """Schedule a product."""
-    product = find_product(nest, target) if is_scalar(nest) else None
+    product = None
+    if is_scalar(nest):
+        for inner in loops_after_loads(nest):
+            attempt(Sink(name_of(inner)), take)
+        product = find_product(nest, target)
     if product is None:
         if is_scalar(nest) and (narrow := find_narrow(nest, target)) is not None:
             tile_product(kernel, narrow, target, take)
