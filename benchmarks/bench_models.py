@@ -3,7 +3,7 @@
 Each network of `tests/interop/torch/models.py` is written as a file by torch's own exporter; `resnet18-int8` is ResNet-18 after
 `onnxruntime.quantization.quantize_static` (pairs of QuantizeLinear and DequantizeLinear, unsigned activations, signed weights
 per channel). Each is measured in a process of its own, which compares the results and then takes turns: medians of a call with
-a batch of one, and the time from the file to the first result, ours from a warm cache on disk.
+a batch of one, and the time from the file to the first result, ours from a warm cache on disk, after a model of one node.
 
     python benchmarks/bench_models.py [--threads 1] [--rounds 15] [--small] [NAME ...]
 """
@@ -96,6 +96,7 @@ def measure(folder: Path, threads: int, rounds: int) -> dict[str, Any]:
     import lamina as lm
 
     lm.set_threads(threads)
+    _import_all(threads)
     path = str(folder / "model.onnx")
     io = np.load(folder / "io.npz")
     inputs = [io[key] for key in io.files]
@@ -116,7 +117,21 @@ def measure(folder: Path, threads: int, rounds: int) -> dict[str, Any]:
     return {"seconds": medians, "first": first, "worst": worst}
 
 
-def _session(path: str, inputs: Sequence[np.ndarray], threads: int) -> tuple[Any, dict[str, np.ndarray]]:
+def _import_all(threads: int) -> None:
+    """Run a model of one node with both, so that no time below is that of imports."""
+    import lamina as lm
+    from onnx import TensorProto, helper
+
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "one", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10).SerializeToString()
+    array = np.ones(2, np.float32)
+    lm.from_onnx(model)(array)
+    session, feed = _session(model, [array], threads)
+    session.run(None, feed)
+
+
+def _session(path: str | bytes, inputs: Sequence[np.ndarray], threads: int) -> tuple[Any, dict[str, np.ndarray]]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
