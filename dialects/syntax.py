@@ -270,11 +270,11 @@ class _Reader:
             case "<":
                 if (found := parser.parse_optional_identifier()) is None:
                     parser.raise_error(f"expected a word, the {name}, got '{parser._current_token.text}'")  # pyright: ignore[reportPrivateUsage]
-                return StringAttr(found)
+                return _word(found)
             case "'":
                 return StringAttr(parser.parse_str_literal())
             case "#":
-                return IntegerAttr(parser.parse_integer(), i64)
+                return _integer(parser.parse_integer())
             case "@":
                 return SymbolRefAttr(parser.parse_symbol_name())
             case "[@":
@@ -283,7 +283,7 @@ class _Reader:
             case "[":
                 values = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
                 is_known = all(isinstance(value, int) for value in values)
-                return DenseArrayBase.from_list(i64, values) if is_known else SizesAttr(tuple(values))
+                return integers(tuple(values)) if is_known else SizesAttr(tuple(values))
         return parser.parse_attribute()
 
     def add_segments(self) -> None:
@@ -299,6 +299,22 @@ class _Reader:
             if isinstance(operand, OptOperandDef) and sizes[-1] > 1:
                 self.parser.raise_error(f"'{self.cls.name}' op takes at most one {name}")
         self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
+
+
+@lru_cache(maxsize=4096)
+def integers(values: tuple[int, ...]) -> DenseArrayBase:
+    """The attribute of some integers: one object for equal ones, as verification goes by identity (`verified.py`)."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int) -> IntegerAttr:
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=4096)
+def _word(text: str) -> StringAttr:
+    return StringAttr(text)
 
 
 def parse_op(cls: type[IRDLOperation], parser: Parser, syntax: str, types: str) -> Any:

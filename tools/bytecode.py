@@ -6,7 +6,6 @@ Locations stay, names of values do not, as in any bytecode.
 from __future__ import annotations
 
 import os
-import subprocess
 from functools import cache
 from importlib.util import find_spec
 
@@ -40,6 +39,8 @@ def read(data: bytes) -> str:
 
 
 def _mlir_opt(flags: tuple[str, ...], data: bytes) -> bytes:
+    import subprocess
+
     done = subprocess.run([_path(), *flags, "-"], input=data, capture_output=True)
     if done.returncode:
         first = done.stderr.decode(errors="replace").strip().partition("\n")[0]

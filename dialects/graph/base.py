@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
@@ -38,7 +37,7 @@ from ..facts import OpFacts, Rounding
 from ..operations import BaseOp
 from ..sizes.attribute import SizesAttr
 from ..sizes.polynomial import Size
-from ..syntax import parse_op, print_op
+from ..syntax import integers, parse_op, print_op
 from ..text_defaults import TextDefault
 from ..types import COMPLEX, DYNAMIC, SUPPORTED, compatible, element_of, numpy_dtype, shape_of, show_shape, tensors_of
 from ..verified import by_types
@@ -478,18 +477,13 @@ def number(attribute: Attribute) -> float:
     return attribute.value.data
 
 
-@lru_cache(maxsize=4096)
-def _integers(values: tuple[int, ...]) -> DenseArrayBase:
-    return DenseArrayBase.from_list(i64, values)
-
-
 def to_attribute(value: Any) -> Attribute:
     """A property from a Python value: int sequences, ints, floats (f64), strings, bools; attributes pass through."""
     # `isinstance` of abstract classes comes last: for a new class its answer takes half a millisecond
     if isinstance(value, (tuple, list)):
         if any(isinstance(v, Size) for v in value):
             return SizesAttr(tuple([v if isinstance(v, Size) else int(v) for v in value]))
-        return _integers(tuple([int(v) for v in value]))
+        return integers(tuple([int(v) for v in value]))
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import comb, inf
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +42,11 @@ def _where(size: Any, of: Size, is_positive: bool) -> Any:
     if len(symbols) != 1 or [monomial for monomial, _ in of.monomials] != [symbols] or isinstance(size, int):
         return size
     (symbol,), ((_, c),) = symbols, of.monomials
-    root = Fraction(-of.constant, c)
-    low, high = symbol.low, symbol.high
+    step, low, high = c * symbol.multiple, symbol.low, symbol.high
     if is_positive == (c > 0):
-        low = max(low, -(-root // symbol.multiple) * symbol.multiple)
+        low = max(low, -(of.constant // step) * symbol.multiple)
     else:
-        most = root // symbol.multiple * symbol.multiple
+        most = -of.constant // step * symbol.multiple
         high = most if high is None else min(high, most)
     if high is not None and low > high:
         return size  # the case is impossible
@@ -62,9 +60,9 @@ def _through_quotient(size: Size, atom: Quotient, cases: int, low: float, high: 
     ends = [bounds_of(rest * atom.by + shifted * c, cases - 1) for shifted in (atom.of - (atom.by - 1), atom.of)]
     lowest, highest = min(least for least, _ in ends), max(most for _, most in ends)
     if lowest > -inf:
-        low = max(low, -(-Fraction(int(lowest)) // atom.by))
+        low = max(low, -(-int(lowest) // atom.by))
     if highest < inf:
-        high = min(high, Fraction(int(highest)) // atom.by)
+        high = min(high, int(highest) // atom.by)
     return low, high
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +71,9 @@ class Reducing(Group):
 
 def _reduced(module: ModuleOp, command: str, seconds: float, driver: Driver) -> str:
     """The text of the smallest module on which a command ends as it does on the whole one."""
+    import subprocess
+    import tempfile
+
     from ...debugging.reduction import reduced
 
     with tempfile.TemporaryDirectory() as folder:
