@@ -22,6 +22,7 @@ OURS = {
     "chlo": ("stablehlo", "Chlo"),
     "check": ("stablehlo", "Check"),
     "sdy": ("stablehlo", "Sdy"),
+    "quant": ("stablehlo.quantized", "Quant"),
 }
 """Our dialects: the folder or file under `dialects/` and the `Dialect` object that it holds."""
 

@@ -16,6 +16,7 @@ from ...api.functions import jit
 from ...api.tracing import current
 from . import faults
 from .faults import UnsupportedError
+from .quantized import Quantized, dequantized, expressed, integers_of, is_quantized
 from .values import DYNAMIC, dtype_of, fitted, is_tensor
 
 Values = Sequence[Any]
@@ -27,12 +28,12 @@ class Site:
 
     Attributes:
         op: the op.
-        types: the declared types of its results.
+        types: the declared types of its results; of quantized ones, those of the numbers.
     """
 
     def __init__(self, op: Any, frame: Frame) -> None:
         self.op, self.frame = op, frame
-        self.types = [result.type for result in op.results]
+        self.types = [expressed(result.type) for result in op.results]
 
     def get(self, name: str, default: Any = None) -> Any:
         """An attribute as a Python value."""
@@ -109,7 +110,7 @@ class Region:
     def __call__(self, *arguments: Any) -> list[Any]:
         """The values that it returns."""
         shaped = [fitted(value, argument.type) for value, argument in zip(arguments, self.block.args, strict=True)]
-        return Frame(self.frame.module, self.frame.values).run(self.block, shaped)
+        return [dequantized(value) for value in Frame(self.frame.module, self.frame.values).run(self.block, shaped)]
 
 
 class Module:
@@ -152,6 +153,7 @@ class Module:
                 results = Frame(self, {}).run(block, values)
             finally:
                 self._open.pop()
+            results = [integers_of(value) for value in results]
             return results[0] if len(results) == 1 else tuple(results)
 
         imported.__name__ = imported.__qualname__ = name
@@ -170,7 +172,8 @@ class Module:
             raise ShapeError(shown)
         if given.dtype != dtype and not given.weak:
             raise TypeError(shown)
-        return lift_as(given, dtype)
+        lifted = lift_as(given, dtype)
+        return Quantized(lifted, type) if is_quantized(type) else lifted
 
     def called(self, name: str) -> Callable[..., Any]:
         """A function of the module that is traced once however often it is called."""
@@ -188,18 +191,21 @@ class Module:
     def evaluate(self, op: Any, operands: Values, frame: Frame) -> list[Any]:
         """The results of one op."""
         if op.name == "func.call":
-            found = self.call(op.properties["callee"].root_reference.data, operands)
-            return list(found) if len(op.results) != 1 else [found]
+            found = self.call(op.properties["callee"].root_reference.data, [integers_of(x) for x in operands])
+            results = list(found) if len(op.results) != 1 else [found]
+            return [Quantized(x, r.type) if is_quantized(r.type) else x for x, r in zip(results, op.results, strict=True)]
         row = table().get(op.name)
         if row is None:
             raise UnsupportedError("is not supported")
-        site = Site(op, frame)
+        if row.bits and any(is_quantized(value.type) for value in (*op.operands, *op.results)):
+            raise UnsupportedError("is not supported of quantized types")
+        site, operands = Site(op, frame), [dequantized(x) for x in operands]
         values = [lift(x) if isinstance(x, Tracer) and not row.raw else x for x in operands]
         found = row.evaluate(site, values)
         results = found if row.several else [found]
         if len(results) != len(site.types):
             raise ShapeError(f"has {len(site.types)} results, its meaning {len(results)}")
-        return [fitted(value, type) for value, type in zip(results, site.types, strict=True)]
+        return [fitted(value, result.type) for value, result in zip(results, op.results, strict=True)]
 
 
 @cache

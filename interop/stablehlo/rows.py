@@ -17,11 +17,13 @@ class Row:
         evaluate: from the site of the op and its operands to the result.
         several: whether that is a sequence of results.
         raw: whether operands of storage-only types, as bf16, come as they are, not in the type that they are computed in.
+        bits: whether it is of the bits of its operands, so that quantized ones have another meaning.
     """
 
     evaluate: Callable[[Any, Sequence[Any]], Any]
     several: bool = False
     raw: bool = False
+    bits: bool = False
 
 
 def of(function: Callable[..., Any]) -> Row:

@@ -23,6 +23,9 @@ def _constant(site: Any, operands: Sequence[Any]) -> Any:
     value = site.op.properties.get("value", site.op.attributes.get("value"))
     if not hasattr(value, "type") or not hasattr(value, "data"):
         raise UnsupportedError("needs a dense value")
+    type = site.op.results[0].type
+    if quantized.is_quantized(type):  # its integers are written
+        return quantized.Quantized(dense_array(value).astype(quantized.storage_dtype(type)), type)
     return dense_array(value)
 
 
@@ -240,7 +243,7 @@ STRUCTURAL: dict[str, Row] = {
     "constant": Row(_constant, raw=True),
     "iota": Row(_iota),
     "convert": Row(arithmetic.convert, raw=True),
-    "bitcast_convert": Row(arithmetic.bitcast_convert, raw=True),
+    "bitcast_convert": Row(arithmetic.bitcast_convert, raw=True, bits=True),
     "compare": Row(arithmetic.compare_op),
     "broadcast_in_dim": Row(_broadcast_in_dim),
     "reshape": Row(_reshape),

@@ -11,6 +11,7 @@ from ...api.dtypes import numpy_dtype
 from ...api.errors import ShapeError
 from . import faults
 from .faults import UnsupportedError
+from .quantized import Quantized, expressed, is_quantized, quantized, storage_dtype
 
 DYNAMIC = -(1 << 63)
 """The size of a `?` in a type."""
@@ -19,7 +20,7 @@ DYNAMIC = -(1 << 63)
 def dtype_of(type: Any) -> Any:
     """The NumPy dtype of a tensor type; an error names types that no array has."""
     try:
-        return numpy_dtype(type.element_type)
+        return storage_dtype(type) if is_quantized(type) else numpy_dtype(type.element_type)
     except (KeyError, ValueError, AttributeError):
         raise UnsupportedError(f"has a value of type {type}, which no array has") from None
 
@@ -40,11 +41,13 @@ def is_tensor(type: Any) -> bool:
 
 
 def fitted(value: Any, type: Any) -> Any:
-    """A value that a row has computed, in the type that the text declares; sizes may be more precise."""
+    """A value that a row has computed, in the type that the text declares; sizes may be more precise, numbers are quantized."""
     if type.name == "tuple":
         return tuple(fitted(v, t) for v, t in zip(value, type.types, strict=True))
     if not is_tensor(type):
         return None
+    if is_quantized(type):
+        return value if isinstance(value, Quantized) else quantized(fitted(value, expressed(type)), type)
     found = lift_as(value, dtype_of(type))
     declared = tuple(type.get_shape())
     if len(found.shape) != len(declared) or any(n not in (m, DYNAMIC) for n, m in zip(declared, found.shape, strict=True)):

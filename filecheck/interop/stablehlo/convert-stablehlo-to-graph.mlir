@@ -84,6 +84,23 @@ func.func @sorted(%x: tensor<4xi32>) -> tensor<4xi32> {
 // -----
 
 /// Functions of graph ops stay as they are.
+/// Quantized numbers are their integers; an op is that of the numbers, rounded and bounded.
+// CHECK-LABEL: func.func public @quantized
+//  CHECK-SAME:   (%[[X:.+]]: tensor<4xui8>) -> tensor<4xi8>
+//       CHECK:   %[[I:.+]] = graph.convert %[[X]] : tensor<4xui8> -> tensor<4xi32>
+//       CHECK:   graph.sub %[[I]], %{{.+}} : tensor<4xi32>
+//       CHECK:   graph.tanh %{{.+}} : tensor<4xf32>
+//       CHECK:   graph.rint
+//       CHECK:   %[[Y:.+]] = graph.convert %{{.+}} : tensor<4xi32> -> tensor<4xi8>
+//       CHECK:   return %[[Y]]
+func.func @quantized(%x: tensor<4x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<4x!quant.uniform<i8<-127:127>:f32, 0.0078125>> {
+  %0 = stablehlo.tanh %x
+    : (tensor<4x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<4x!quant.uniform<i8<-127:127>:f32, 0.0078125>>
+  return %0 : tensor<4x!quant.uniform<i8<-127:127>:f32, 0.0078125>>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @no_foreign_op
 //  CHECK-NEXT:   graph.neg
 func.func @no_foreign_op(%x: tensor<4xf32>) -> tensor<4xf32> {
