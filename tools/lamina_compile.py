@@ -9,24 +9,17 @@ anyway; with `--threads` the object requires one.
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import BooleanOptionalAction
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..errors import CompileError
 from .arguments import ArgumentParser, UsageError, add_extension, add_target, target_option
 from .foreign import add_dims, convert_foreign, is_model, module_has_foreign_ops, read_model
 from .reading import guarded, parse, read_text
 
-if TYPE_CHECKING:
-    from .exported_objects import Exported
-
 _LEVELS = ("x86-64-v4", "x86-64-v3", "x86-64-v2")
 """The targets of `--multi-isa`, the best first."""
-_SUFFIXES = (".o", ".a", ".so", ".s", ".ll")
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -36,26 +29,22 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def run(args: Sequence[str] | None) -> int:
     """Read, compile, write."""
-    from .. import pipeline
-    from ..codegen.exports.interface import checked_prefix, default_prefix
     from ..codegen.targets import get
     from ..dialects.context import make_context
-    from .c_header import header
-    from .exported_objects import export
+    from ..executor.export import SUFFIXES, write
 
     options = arguments().parse_args(args)
     output = Path(options.output)
-    if output.suffix not in _SUFFIXES:
+    if output.suffix not in SUFFIXES:
         raise UsageError(f"the output must end in .o, .a, .so, .s or .ll, got {options.output}")
     if options.multi_isa and options.target is not None:
         raise UsageError("--multi-isa is for x86-64-v2, v3 and v4 in one object: leave out --target")
-    weights = str(output.with_suffix(".weights")) if options.weights == "file" else None
-    files = [name for name in (options.output, options.header, weights) if name is not None]
-    for k, name in enumerate(files):
-        if any(_same_file(name, other) for other in files[:k]):
-            raise UsageError(f"two outputs are the same file: {name}")
+    weights = output.with_suffix(".weights") if options.weights == "file" else None
+    files = [Path(name) for name in (options.output, options.header, weights) if name is not None]
+    for k, file in enumerate(files):
+        if any(file.resolve() == other.resolve() for other in files[:k]):
+            raise UsageError(f"two outputs are the same file: {file}")
     target = target_option(options)
-    targets = tuple(map(get, _LEVELS)) if options.multi_isa else () if target is None else (target,)
     ctx = make_context()
     if is_model(options.file):
         module = read_model(options.file, options.dim).module()
@@ -66,22 +55,21 @@ def run(args: Sequence[str] | None) -> int:
         if module_has_foreign_ops(module):
             convert_foreign(module, ctx, "main")
     file_name = output.name if options.file == "-" else Path(options.file).name
-    name = module.sym_name.data if module.sym_name is not None else file_name.partition(".")[0]
-    prefix = default_prefix(name) if options.prefix is None else checked_prefix(options.prefix)
-    pipeline.guard_accesses(module)
-    file = None if weights is None else Path(weights).name
-    exported = export(module, ctx, prefix, targets, threads=options.threads, weights_file=file)
-    contents: dict[str, bytes] = {}
-    if options.header is not None:  # first: a header that C cannot have leaves no object either
-        finds_openmp = options.threads is None and exported.is_parallel
-        source = "" if options.file == "-" else f"{Path(options.file).name} for "
-        stem = Path(options.header).stem
-        text = header(exported.interface, stem, source=source, finds_openmp=finds_openmp, weights_file=file)
-        contents[options.header] = text.encode()
-    if weights is not None:
-        contents[weights] = exported.weights or b""
-    contents[options.output] = _contents(exported, output, bool(options.threads))
-    _write_all(contents)
+    try:
+        write(
+            module,
+            options.output,
+            name=module.sym_name.data if module.sym_name is not None else file_name.partition(".")[0],
+            header=options.header,
+            prefix=options.prefix,
+            targets=tuple(map(get, _LEVELS)) if options.multi_isa else () if target is None else (target,),
+            threads=options.threads,
+            weights=options.weights,
+            source="" if options.file == "-" else f"{Path(options.file).name} for ",
+            ctx=ctx,
+        )
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename}: {error.strerror}") from None
     return 0
 
 
@@ -110,59 +98,6 @@ def arguments() -> ArgumentParser:
         help="require an OpenMP runtime for parallel loops, or run them on one thread (where the program has one)",
     )
     return parser
-
-
-def _contents(exported: Exported, output: Path, requires_openmp: bool) -> bytes:
-    """The contents of the output file."""
-    from ..codegen.exports.archive import archive
-    from ..codegen.exports.linking import shared_object
-    from ..codegen.exports.metadata import sealed
-
-    symbols = exported.symbols
-    match output.suffix:
-        case ".ll":
-            return exported.llvm().encode()
-        case ".s":
-            return exported.asm().encode()
-        case ".a":
-            if not {"linux", "unknown"} & {*exported.target.triple.split("-")}:
-                raise CompileError(f"no .a is written for target '{exported.target}': write an .o, and use ar there")
-            return archive(f"{output.stem}.o", exported.object(), symbols)
-        case ".so":
-            openmp = requires_openmp and exported.is_parallel
-            return sealed(shared_object(exported.object(), exported.target, output.name, symbols, openmp=openmp))
-        case _:
-            return exported.object()
-
-
-def _same_file(a: str, b: str) -> bool:
-    """Whether two names are those of one file, which need not exist yet."""
-    return Path(a).resolve() == Path(b).resolve()
-
-
-def _write_all(files: dict[str, bytes]) -> None:
-    """Write every file beside its name before any takes its name, so that an error leaves the old files as they were."""
-    written: dict[str, Path] = {}
-    name = ""
-    try:
-        for name, data in files.items():
-            path = Path(name)
-            if path.is_dir():
-                raise UsageError(f"cannot write {name}: it is a directory")
-            if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
-                path.write_bytes(data)
-                continue
-            path = path.resolve()  # a link keeps its target
-            beside = path.with_name(f".{path.name}.{os.getpid()}")
-            written[name] = beside
-            beside.write_bytes(data)
-        for name, beside in written.items():
-            beside.replace(Path(name).resolve())
-    except OSError as error:
-        raise UsageError(f"cannot write {name}: {error.strerror}") from None
-    finally:
-        for beside in written.values():
-            beside.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import threading
 import weakref
@@ -139,6 +140,45 @@ class KernelBase(FunctionBase):
             CompileError: an op cannot be lowered, or there is no such target.
         """
         return self.__kernel__.as_text(phase, target)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        header: str | os.PathLike[str] | None = None,
+        target: str | None = None,
+        prefix: str | None = None,
+        threads: bool | None = None,
+    ) -> None:
+        """Write the kernel, with the schedule that calls run, for C and other languages, or for `lm.load`.
+
+        Args:
+            path: a file ending in .o, .a, .so, .s or .ll. Its function is called by the file's name and the kernel's.
+            header: a file for the prototype in C.
+            target: what it is for, as `"aarch64"`; the host if not given. A schedule stays as it is.
+            prefix: of names in C, if not the name of the file.
+            threads: whether parallel loops require an OpenMP runtime (True), run on one thread (False), or on threads where
+                the program that calls has such a runtime.
+
+        Raises:
+            CompileError: an op cannot be lowered.
+            OSError: a file cannot be written.
+
+        >>> import tempfile, numpy as np, lamina as lm
+        >>> @lm.kernel
+        ... def double(x: lm.f32["N"], y: lm.f32["N"]):
+        ...     for i in range(x.shape[0]):
+        ...         y[i] = 2 * x[i]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     double.export(f"{folder}/mine.so", header=f"{folder}/mine.h")
+        ...     print(open(f"{folder}/mine.h").read().count("mine_double"))
+        1
+        """
+        from ...codegen import targets
+        from ...executor.export import write
+
+        chosen = () if target is None else (targets.get(target),)
+        write(self.__kernel__.as_scheduled(), path, header=header, prefix=prefix, targets=chosen, threads=threads)
 
     def explain(self, *args: Any) -> str:
         """A report on the loops of the kernel as scheduled: kinds, trip counts, strides, what is vectorized and why not;
@@ -380,11 +420,16 @@ class _State:
             raise ValueError(f"no phase {phase!r}; there are: {', '.join(texts)}")
         return texts[phase]()
 
+    def as_scheduled(self) -> ModuleOp:
+        """A copy of the module that calls run."""
+        module = self.latest.clone()
+        module.attributes["lamina.phase"] = StringAttr("scheduled")  # by hand, or by default in `latest`
+        return module
+
     def _code(self, phase: str, target: str | None) -> str:
         from ...codegen import targets
 
-        module = self.latest.clone()
-        module.attributes["lamina.phase"] = StringAttr("scheduled")  # by hand, or by default in `latest`
+        module = self.as_scheduled()
         text = pipeline.compile_to(module, phase, target=None if target is None else targets.get(target))
         assert isinstance(text, str)
         return text

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.rewriter import InsertPoint
 
+from ...dialects.graph.builder import GraphBuilder
 from ...dialects.operations import clone
+from ...dialects.types import element_of
 from ...executor import executor
 from ...runtime.arrays import Sizes, plain
 from ...runtime.callable import MISS, exact_function
@@ -84,6 +89,63 @@ class Lowered:
         text = pipeline.compile_to(self.module, phase, target=None if target is None else targets.get(target), tuned=True)
         assert isinstance(text, str)
         return text
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        header: str | os.PathLike[str] | None = None,
+        target: str | None = None,
+        prefix: str | None = None,
+        threads: bool | None = None,
+        weights: Literal["embed", "file"] = "embed",
+    ) -> None:
+        """Write the program for C and other languages, or for `lm.load`: it needs neither Python nor this package.
+
+        Args:
+            path: a file ending in .o, .a, .so, .s or .ll. The function is called as the file without its suffix.
+            header: a file for its prototype in C.
+            target: what it is for, as `"x86-64-v3"`; the host if not given.
+            prefix: of names in C, if not the name of the file.
+            threads: whether parallel loops require an OpenMP runtime (True), run on one thread (False), or on threads where
+                the program that calls has such a runtime.
+            weights: arrays that the function closes over are in the object, or in a file beside it, which ends in .weights.
+
+        Raises:
+            CompileError: the program calls Python, or an op cannot be lowered.
+            OSError: a file cannot be written.
+
+        >>> import tempfile, numpy as np, lamina as lm
+        >>> w = np.full((3, 2), 0.5, np.float32)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     lm.jit(lambda x: x @ w).lower(np.ones((4, 3), np.float32)).export(f"{folder}/layer.so")
+        ...     lm.load(f"{folder}/layer.so").main(np.ones((4, 3), np.float32))[0]
+        array([1.5, 1.5], dtype=float32)
+        """
+        from ...codegen import targets
+        from ...executor.export import write
+
+        write(
+            self._with_constants(),
+            path,
+            header=header,
+            prefix=prefix,
+            targets=() if target is None else (targets.get(target),),
+            threads=threads,
+            weights=weights,
+        )
+
+    def _with_constants(self) -> ModuleOp:
+        """A copy of the module whose captured arrays are constants."""
+        module = self.module
+        main = next(f for f in module.body.block.ops if isinstance(f, FuncOp) and f.sym_name.data == "main")
+        block = main.body.blocks[0]
+        b = GraphBuilder(InsertPoint.at_start(block))
+        for argument, array in list(zip(block.args[len(self.traced.avals) :], self.traced.captured, strict=True)):
+            argument.replace_all_uses_with(b.const(np.asarray(array), element_of(argument)))
+            block.erase_arg(argument)
+        main.function_type = FunctionType.from_lists([a.type for a in block.args], list(main.function_type.outputs.data))
+        return module
 
     def explore(self) -> Page:
         """A page that shows the compilation: graph, passes, schedules, assembly, memory, roofline.

@@ -385,7 +385,7 @@ def test_callbacks_with_rules_for_their_derivatives(capsys: pytest.CaptureFixtur
 def test_an_object_for_other_programs_is_refused_with_the_place() -> None:
     from lamina.dialects.context import make_context
     from lamina.dialects.parsing import parse_module
-    from lamina.tools.exported_objects import export
+    from lamina.executor.exported_objects import export
 
     text = 'func.func @main(%x: tensor<4xf32>) {\n  graph.print "{0}"(%x) : (tensor<4xf32>) -> ()\n  return\n}'
     with pytest.raises(CompileError, match=r"'loop.callback' op print needs Python") as raised:
