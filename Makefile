@@ -95,8 +95,9 @@ test-all: $(VENV)/.test  ## every test, as CI runs them: `test` and `test-thorou
 	  '$(LIT) --param validate=1 $(FORKED)' \
 	  '$(LIT) --param processes=1 $(PROCESSES)' $(WITHOUT_PATCHES)
 
-fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), sessions of the language server (SESSIONS=20), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
+fuzz: $(VENV)/.test  ## changed copies of all IR texts (COUNT=20000), attributes and types that ops cannot have, sessions of the language server (SESSIONS=20), random programs against the interpreter (PROGRAMS=1000), random Python (FUNCTIONS=200)
 	$(BIN)/python tests/tools/mutants.py --count $(or $(COUNT),20000) --jobs $(JOBS)
+	$(BIN)/python tests/tools/lies.py --jobs $(JOBS)
 	$(BIN)/python tests/tools/language_server_fuzz.py --count $(or $(SESSIONS),20)
 	$(BIN)/python tests/random_programs.py $(or $(PROGRAMS),1000)
 	$(BIN)/python tests/random_python.py $(or $(FUNCTIONS),200)

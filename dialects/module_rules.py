@@ -36,6 +36,8 @@ def errors_in_module(module: ModuleOp) -> Iterator[tuple[Operation, Complaint]]:
     for op in module.body.block.ops:
         if isinstance(name := op.properties.get("sym_name"), StringAttr):
             symbols[name.data] = op
+            if not name.data:
+                yield op, f"'{op.name}' op needs a symbol name that is not empty"
     yield from _told(module, _module_attributes(module))
     for op in module.body.block.ops:
         if op.name == "func.func":

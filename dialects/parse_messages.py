@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
@@ -90,6 +91,9 @@ class Messages(Parser):
                 Span(start, start + len(name), self.lexer.input), f"operation {name} is not registered", remedy=remedy
             )
         if self.lexer.input.content[start - 1 : start] != '"':  # custom syntax
+            if issubclass(cls, UnregisteredOp):
+                span, rule = Span(start, start + len(name), self.lexer.input), f"operation {name} has no custom syntax"
+                raise ExplainedError(span, f"{rule}: it is not registered", remedy=f'write "{name}"(...)')
             self._ops[-1] = cls
         return cls
 

@@ -97,7 +97,8 @@ class LaminaParser(Messages, Locations):
         try:
             nothing = allow_implicit_module and self._current_token.kind == MLIRTokenKind.EOF
             module = ModuleOp([]) if nothing else super().parse_module(allow_implicit_module)
-            if module.location is UNKNOWN_LOC:
+            self.has_implicit_module = module.location is UNKNOWN_LOC
+            if self.has_implicit_module:
                 module.location = self.location_at(0)
             if text_versions.ATTRIBUTE in module.attributes and 0 < self.version < text_versions.VERSION:
                 module.attributes[text_versions.ATTRIBUTE] = IntegerAttr(text_versions.VERSION, 64)

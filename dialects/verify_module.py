@@ -26,6 +26,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ..errors import SizeError
 from . import program
+from .foreign.layouts import layout_of
 from .loop.effects import CallbackOp
 from .loop.gather import ScatterOp
 from .loop.loops import KernelOp
@@ -319,9 +320,16 @@ def _reinterpret(op: memref.ReinterpretCastOp) -> Iterator[Complaint]:
     if not _static(source) or not _static(result) or op.offsets or op.sizes or op.strides:
         yield f"needs static offsets, sizes and strides, got {source} to {result}"
         return
-    (offset,), sizes, strides = (list(a.get_values()) for a in (op.static_offsets, op.static_sizes, op.static_strides))
+    offsets, sizes, strides = (list(a.get_values()) for a in (op.static_offsets, op.static_sizes, op.static_strides))
+    if len(offsets) != 1 or len(strides) != len(sizes):
+        yield f"needs one offset, and a stride for each of {len(sizes)} sizes, got {offsets} and {strides}"
+        return
+    offset = offsets[0]
     if sizes != list(result.get_shape()):
         yield f"has sizes {sizes} for {result}"
+    layout = layout_of(result)
+    if layout is not None and layout[0] != [None if stride == DYNAMIC_INDEX else stride for stride in strides]:
+        yield f"has strides {strides} for {result}"
     last = offset + sum((n - 1) * stride for n, stride in zip(sizes, strides, strict=True))
     count = _bytes(source) // _element_bytes(result)
     if 0 not in sizes and (offset < 0 or min(strides, default=0) < 0 or last >= count):

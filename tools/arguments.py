@@ -34,7 +34,8 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         others: list[tuple[str, str | None]] = []
-        found = super().parse_args(self._spelled_out(sys.argv[1:] if args is None else list(args), others), namespace)
+        given_args = _with_files(sys.argv[1:] if args is None else list(args))
+        found = super().parse_args(self._spelled_out(given_args, others), namespace)
         for given, value in others:  # after the options that load the modules they name
             if not self.other_option(given.lstrip("-"), value):
                 self._unknown(given)
@@ -93,6 +94,29 @@ class ArgumentParser(argparse.ArgumentParser):
         choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
         close = difflib.get_close_matches(choice[1], re.findall(r"'([^']*)'", choice[2]), 1) if choice else ()
         raise UsageError(f"{message}, did you mean {close[0]}?" if close else message)
+
+
+def _with_files(args: list[str], depth: int = 0) -> list[str]:
+    """Arguments with each `@file` that exists replaced by the arguments in it, which are quoted as in a shell."""
+    found: list[str] = []
+    for arg in args:
+        path = Path(arg[1:])
+        if not arg.startswith("@") or not path.is_file() or Path(arg).exists():
+            found.append(arg)
+            continue
+        if depth == _MOST_FILES:
+            raise UsageError(f"{arg}: files of arguments that name files are nested more than {_MOST_FILES} deep")
+        import shlex
+
+        try:
+            words = shlex.split(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{arg}: {error}") from None
+        found += _with_files(words, depth + 1)
+    return found
+
+
+_MOST_FILES = 16
 
 
 def truth(text: str) -> bool | None:

@@ -10,7 +10,9 @@ from xdsl.irdl import traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
 
+from ...errors import is_interruption
 from ..foreign.attribute_text import structured, value_of
 from . import syntax
 
@@ -38,7 +40,16 @@ class ReadOp(HloOp):
 
 
 class SyntaxOp(ReadOp):
-    """An op with a custom form that is read and printed."""
+    """An op with a custom form that is read and printed: its properties must be such as that form says."""
+
+    def verify_(self) -> None:
+        try:
+            syntax.words_of(self)
+        except Exception as error:  # attributes of any kind where lists, numbers or words are expected
+            if is_interruption(error):
+                raise
+            shown = ", ".join(f"{name} = {value}" for name, value in self.properties.items())[:200]
+            raise VerifyException(f"'{self.name}' op does not take the attributes {shown}") from None
 
     def print(self, printer: Printer) -> None:
         syntax.print_custom(self, printer)

@@ -480,30 +480,19 @@ def is_printed(name: str) -> bool:
 
 def print_custom(op: Any, printer: Printer) -> None:
     """What follows the name of an op that is printed in its custom form."""
-    short, shown = op.name.partition(".")[2], dict[str, Attribute](op.properties)
+    short = op.name.partition(".")[2]
     if short == "constant":
         printer.print_op_attributes(op.attributes)
         printer.print_string(" ")
-        printer.print_attribute(shown["value"])
+        printer.print_attribute(op.properties["value"])
         return
-    clauses: list[str] = []
-    if short == "compare":
-        clauses = [value_of(shown.pop("compare_type"))] if "compare_type" in shown else []
-        printer.print_string(f" {value_of(shown.pop('comparison_direction'))},")
+    first, clauses, shown = words_of(op)
+    printer.print_string(first)
     if op.operands:
         printer.print_string(" ")
         printer.print_list(op.operands, printer.print_ssa_value)
     if short == "slice":
-        rows = zip(*(op.get(name) for name in ("start_indices", "limit_indices", "strides")), strict=True)
-        bounds = [f"{low}:{high}" if step == 1 else f"{low}:{high}:{step}" for low, high, step in rows]
-        printer.print_string(f" [{', '.join(bounds)}]")
-        shown = {}
-    elif short == "dot_general":
-        clauses = list(_dot_clauses(op))
-        shown = {}
-    for key, name in CLAUSES.get(short, {}).items():
-        if shown.pop(name, None) is not None:
-            clauses.append(f"{key} = {_shown(op.get(name))}")
+        printer.print_string(f" {clauses.pop()}")
     for k, clause in enumerate(clauses):
         printer.print_string(f"{', ' if k or op.operands else ' '}{clause}")
     printer.print_op_attributes({**shown, **op.attributes})
@@ -517,6 +506,31 @@ def print_custom(op: Any, printer: Printer) -> None:
         printer.print_attribute(op.results[0].type)
     else:
         printer.print_function_type([value.type for value in op.operands], [value.type for value in op.results])
+
+
+def words_of(op: Any) -> tuple[str, list[str], dict[str, Attribute]]:
+    """What the custom form says of the properties of an op: before its operands, behind them, and those that it leaves.
+
+    Raises:
+        Exception, of any kind: a property is not what the op takes.
+    """
+    short, shown = op.name.partition(".")[2], dict[str, Attribute](op.properties)
+    first, clauses = "", list[str]()
+    if short == "constant":
+        shown.pop("value")
+    elif short == "compare":
+        clauses = [value_of(shown.pop("compare_type"))] if "compare_type" in shown else []
+        first = f" {value_of(shown.pop('comparison_direction'))},"
+    elif short == "slice":
+        rows = zip(*(op.get(name) for name in ("start_indices", "limit_indices", "strides")), strict=True)
+        bounds = [f"{low}:{high}" if step == 1 else f"{low}:{high}:{step}" for low, high, step in rows]
+        clauses, shown = [f"[{', '.join(bounds)}]"], {}
+    elif short == "dot_general":
+        clauses, shown = list(_dot_clauses(op)), {}
+    for key, name in CLAUSES.get(short, {}).items():
+        if shown.pop(name, None) is not None:
+            clauses.append(f"{key} = {_shown(op.get(name))}")
+    return first, clauses, shown
 
 
 def _shown(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, ModuleOp, ShapedType, StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import program
@@ -543,8 +543,11 @@ class Interpreter:
         found = self.symbols.get(name.string_value())
         if not isinstance(found, memref.GlobalOp):
             raise InterpreterError(f"'{op.name}' op names no global of the module: {name}", op)
-        initial: Any = found.initial_value
-        values[op.results[0]] = dense_array(initial).reshape(shape_of(op.results[0]))
+        initial, result = found.initial_value, op.results[0]
+        if isinstance(initial, DenseIntOrFPElementsAttr):
+            values[result] = dense_array(initial).reshape(shape_of(result))
+        else:  # memory of the process, which is zero at first
+            values[result] = np.zeros(shape_of(result), numpy_dtype(element_of(result)))
 
 
 def _keep(carry: Sequence[np.ndarray], last: Sequence[np.ndarray]) -> None:

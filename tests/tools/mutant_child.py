@@ -44,6 +44,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "lowering"))
 from guarded import pages
+from lies import Lies
 from mutants import Mutants
 
 ITERATIONS = 20_000
@@ -292,7 +293,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may write there
-    mutants = Mutants(sys.argv[1])
+    mutants = Lies(sys.argv[1]) if sys.argv[2:] == ["lies"] else Mutants(sys.argv[1])
     print(json.dumps({"units": len(mutants.units)}), file=answers, flush=True)
     for line in sys.stdin:
         name, text = mutants.text(int(line))

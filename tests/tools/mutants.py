@@ -272,10 +272,10 @@ class _Child:
         return self._said()
 
 
-def run(wanted: Iterable[int], jobs: int = 1, only: str = "", verbose: bool = False) -> Result:
-    """Check the mutants of some numbers."""
+def run(wanted: Iterable[int], jobs: int = 1, only: str = "", verbose: bool = False, kind: str = "mutants") -> Result:
+    """Check the mutants, or the lies of `lies.py`, of some numbers."""
     result, numbers = Result(), iter(wanted)
-    children = [_Child([only]) for _ in range(jobs)]
+    children = [_Child([only, kind]) for _ in range(jobs)]
     for child in children:
         child.number = next(numbers, -1)
         if child.number >= 0:
@@ -292,7 +292,7 @@ def run(wanted: Iterable[int], jobs: int = 1, only: str = "", verbose: bool = Fa
             number = child.number
             _record(result, number, answer, verbose)
             if answer["verdict"] in ("hang", "signal", "exit"):
-                children[k] = child = _Child([only])
+                children[k] = child = _Child([only, kind])
             child.number = next(numbers, -1)
             if child.number >= 0:
                 child.ask(child.number)

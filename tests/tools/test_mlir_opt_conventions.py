@@ -48,6 +48,30 @@ func.func @g(%x: i32) -> i32 {
 #loc3 = loc("n"(#loc1))
 #loc4 = loc(fused[#loc2, #loc3])
 """,
+    "nothing": "",
+    "comment": "// nothing\n",
+    "syntax": "func.func @a( {\n",
+    "two_modules": "module {}\nmodule {}\n",
+    "generic": """"builtin.module"() ({
+  "func.func"() <{function_type = () -> (), sym_name = "f"}> ({ "func.return"() : () -> () }) : () -> ()
+}) : () -> ()
+""",
+    "crlf": "func.func @a() {\r\n  return\r\n}\r\n",
+    "bom": "\ufefffunc.func @a() { return }\n",
+    "utf8": 'func.func @f() attributes {a = "é"} { return }\n',
+    "resources": 'module {}\n{-# dialect_resources: { builtin: { blob: "0x0800000001000000" } } #-}\n',
+    "unregistered_custom": "foo.bar\n",
+    "expects_matched": "func.func @a() -> i32 {\n  // expected-error@+1 {{has 0 operands}}\n  return\n}\n",
+    "expects_other": "func.func @a() -> i32 {\n  // expected-error@+1 {{nothing such}}\n  return\n}\n",
+    "expects_never": "func.func @a() {\n  // expected-error@+1 {{never}}\n  return\n}\n",
+    "expects_remark": "// expected-remark@+1 {{x}}\nfunc.func @a() { return }\n",
+    "expects_pattern": "func.func @a() -> i32 {\n  // expected-error-re@+1 {{has {{[0-9]+}} operands}}\n  return\n}\n",
+    "parts_wrong": """func.func @a() -> i32 { return }
+// -----
+func.func @b() { return }
+// -----
+func.func @c() -> i32 { return }
+""",
     "nested": "module { module @inner { func.func @h() { return } } }\n",
     "parts": """func.func @a() { return }
 // -----
@@ -361,6 +385,95 @@ ROWS: dict[str, Row] = {
         "sums", ["-o", "/nonexistent/x.mlir"], [r"/nonexistent/x\.mlir.*: No such file or directory"], ok=False
     ),
     "two inputs": Row("sums", ["second.mlir"], ["arguments"], ok=False),
+    # input and output
+    "output to a directory": Row("sums", ["-o", "/"], ["/.*Is a directory"], ["func"], ok=False),
+    "output to standard output": Row("sums", ["-o", "-"], [r"func\.func @f", r"func\.func @g"]),
+    "output with an equals sign": Row("sums", ["-o=-"], [r"func\.func @f", r"func\.func @g"]),
+    "an output of the option's own word": Row("sums", ["-o-"], ["-o"], ["func"], ok=False),
+    "an empty input": Row("nothing", [], [r"module \{\n\}"]),
+    "only a comment": Row("comment", [], [r"module \{\n\}"]),
+    "lines that end with CR": Row("crlf", [], [r"func\.func @a"]),
+    "a byte order mark": Row("bom", [], [r"IN:1:1: error: unexpected character"], ok=False),
+    "text beyond ASCII": Row("utf8", [], [r"\\C3\\A9"]),
+    "resources that nothing uses": Row("resources", [], [r"module \{\n\}"]),
+    "generic syntax is read": Row("generic", [], [r"func\.func @f\(\)"], ["function_type"]),
+    "a module of two": Row("two_modules", [], [r"module \{", r"module \{", r"module \{"]),
+    "no implicit module, two modules": Row(
+        "two_modules", ["--no-implicit-module"], ["source must contain a single top-level operation, found: 2"], ok=False
+    ),
+    "no implicit module, no op": Row(
+        "nothing", ["--no-implicit-module"], ["source must contain a single top-level operation, found: 0"], ok=False
+    ),
+    "an unregistered op in custom syntax": Row(
+        "unregistered_custom", ["--allow-unregistered-dialect"], [r"IN:1:1: error: .*foo\.bar"], ok=False
+    ),
+    "unregistered, a flag that is false": Row("foreign", ["-allow-unregistered-dialect=false"], ["error"], ok=False),
+    "behind two dashes nothing is an option": Row("sums", ["--", "second.mlir"], ["arguments"], ok=False),
+    "a file of options that is missing": Row("sums", ["@no-such-file"], ["arguments"], ok=False),
+    "a syntax error": Row("syntax", [], [r"IN:1:1\d: error: expected"], ok=False),
+    # splitting
+    "an empty marker is the usual one": Row("marked", ["--split-input-file="], ["@a", "@b"], ["// -----"]),
+    "errors of all parts": Row("parts_wrong", ["-split-input-file"], [r"IN:1:\d+: error", r"IN:5:\d+: error"], ok=False),
+    "a split that is false": Row("sums", ["--split-input-file=false"], ["@f", "@g"], ["// -----"]),
+    # expectations
+    "an expected error": Row("expects_matched", ["-verify-diagnostics"], [], ["error", "func"]),
+    "another error than expected": Row(
+        "expects_other",
+        ["-verify-diagnostics"],
+        ["IN:3:3: error: unexpected error: .*has 0 operands", 'IN:2:6: error: expected error "nothing such" was not produced'],
+        ok=False,
+    ),
+    "an expected error that does not come": Row(
+        "expects_never", ["-verify-diagnostics"], ['IN:2:6: error: expected error "never" was not produced'], ok=False
+    ),
+    "an expected remark that does not come": Row(
+        "expects_remark", ["--verify-diagnostics=only-expected"], ['IN:1:4: error: expected remark "x" was not'], ok=False
+    ),
+    "an expected error by its pattern": Row("expects_pattern", ["-verify-diagnostics"], [], ["error", "func"]),
+    "only expected errors count": Row("wrong", ["--verify-diagnostics=only-expected"], [], ["error"]),
+    "unexpected errors count": Row("wrong", ["-verify-diagnostics"], ["error: unexpected error: "], ok=False),
+    "an unexpected syntax error": Row("syntax", ["-verify-diagnostics"], ["unexpected error: expected"], ok=False),
+    "no such kind of expectations": Row("sums", ["--verify-diagnostics=foo"], ["--verify-diagnostics.*'foo'"], ok=False),
+    # pipelines
+    "a pipeline that does not end": Row("sums", ["-pass-pipeline=builtin.module(cse"], ["error: "], ["func"], ok=False),
+    "a pass that is none": Row("sums", ["-pass-pipeline=builtin.module(nope)"], ["'nope'"], ["func"], ok=False),
+    "a pass without a name": Row("sums", ["-pass-pipeline=builtin.module(cse,,cse)"], ["error: "], ["func"], ok=False),
+    "an option that is none": Row("sums", ["-pass-pipeline=builtin.module(cse{x=1})"], ["option '?x"], ["func"], ok=False),
+    "an option of a flag that is none": Row("sums", ["-cse=nope=1"], ["option '?nope"], ["func"], ok=False),
+    "another anchor": Row(
+        "sums", ["-pass-pipeline=func.func(cse)"], ["can't run 'func.func' pass manager on 'builtin.module' op"], ok=False
+    ),
+    "no passes": Row("sums", ["-pass-pipeline=builtin.module()"], [r"constant", r"constant"]),
+    "a pipeline and a pass": Row(
+        "sums",
+        ["-cse", "-pass-pipeline=builtin.module(cse)"],
+        ["'-pass-pipeline' option can't be used with individual pass options"],
+        ok=False,
+    ),
+    "a pipeline without its text": Row("sums", ["-pass-pipeline"], ["pass-pipeline.* value"], ["func"], ok=False),
+    "a pass with empty options": Row(
+        "sums", ["-cse=", "-dump-pass-pipeline"], [r"Pass Manager with 1 passes:\nbuiltin\.module\(\n  cse\n\)"]
+    ),
+    "a pass is no flag": Row("sums", ["-cse", "-cse=false"], ["option '?false"], ok=False),
+    "the verifier off by a number": Row("sums", ["-cse", "--verify-each=0"], [r"func\.func @f"]),
+    "the verifier neither on nor off": Row("sums", ["-cse", "--verify-each=maybe"], ["verify-each.*maybe"], ok=False),
+    # values of options
+    "an unknown option": Row("sums", ["-nope"], ["[Uu]nknown .*-nope"], ["func"], ok=False),
+    "an unknown option with a value": Row("sums", ["-test-nope=3"], ["[Uu]nknown .*-test-nope"], ["func"], ok=False),
+    "no such display of timing": Row(
+        "sums", ["--mlir-timing", "--mlir-timing-display=foo"], ["timing-display.*'foo'"], ok=False
+    ),
+    "timing neither on nor off": Row("sums", ["--mlir-timing=maybe"], ["mlir-timing.*maybe|maybe.*"], ok=False),
+    "a limit that is no number": Row("sums", ["--mlir-elide-elementsattrs-if-larger=x"], ["larger.*'x'"], ok=False),
+    "locations, a flag that is false": Row("sums", ["--mlir-print-debuginfo=false"], [r"func\.func @f"], [r"loc\("]),
+    "no op below an error": Row(
+        "wrong", ["--mlir-print-op-on-diagnostic=false"], ["error: "], ["see current operation"], ok=False
+    ),
+    "a folder of IR without a request": Row(
+        "sums", ["-cse", "--mlir-print-ir-tree-dir=/nonexistent/tree"], [r"func\.func @f"], ["Dump"]
+    ),
+    "help of hidden options": Row("sums", ["--help-hidden"], ["--mlir-print-op-generic"]),
+    "help by one letter": Row("sums", ["-h"], ["--canonicalize"]),
     "missing input": Row("missing", [], [r"IN"], ok=False),
 }
 

@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import mutants
+from lies import Lies
 
 SAMPLE = 120
 """The default run checks so many, spread over all units."""
@@ -25,6 +26,21 @@ def test_a_sample_of_mutants_is_refused_with_a_place_or_runs_as_interpreted() ->
     result = mutants.run(range(0, SAMPLE * 97, 97))
     assert not result.findings, shown(result)
     assert result.total == SAMPLE and result.counts["refused"] < SAMPLE
+
+
+@pytest.mark.thorough
+def test_a_sample_of_lies_is_refused_with_a_place_or_harmless() -> None:
+    """Attributes and types that an op cannot have, every 97th (`lies.py`)."""
+    result = mutants.run(range(0, Lies().count, 97), kind="lies")
+    assert not result.findings, shown(result)
+    assert 100 < result.counts["refused"] < result.total
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_all_lies() -> None:
+    result = mutants.run(range(Lies().count), kind="lies")
+    assert not result.findings, shown(result)
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 SEPARATOR = "// -----"
 MAX_ERRORS = 20
-_IS_MODULE = re.compile(r'(?:\s|//[^\n]*\n|[#!][\w.$-]+\s*=[^\n]*\n)*(?:"builtin\.module"|(?:builtin\.)?module\b)')
 """A text that begins with a module, behind comments and aliases."""
 
 
@@ -151,7 +149,6 @@ class Driver:
         try:
             with self.phase("Parser"):
                 module = self.parsed(text)
-                self.unwrapped = self.options.no_implicit_module and not _IS_MODULE.match(text)
                 if self.unwrapped and (count := len(module.body.block.ops)) != 1:
                     raise _at_start(module, f"source must contain a single top-level operation, found: {count}")
                 if self.verify and not self.options.unverified_input:
@@ -172,9 +169,12 @@ class Driver:
         """The module of a text, or the graph of a model."""
         if is_model(self.name):
             return read_model(self.name, self.options.dim).module()
-        from ...dialects.parsing import parse_module
+        from ...dialects.parsing import LaminaParser
 
-        return parse_module(self.ctx, text, self.name)
+        parser = LaminaParser(self.ctx, text, self.name)
+        module = parser.parse_module()
+        self.unwrapped = self.options.no_implicit_module and parser.has_implicit_module
+        return module
 
     def diagnosed(self, error: Exception) -> Diagnostic:
         """The diagnostic of an error, with the notes that options ask for."""
@@ -339,6 +339,7 @@ def _at_start(module: ModuleOp, message: str) -> LaminaError:
 def split(text: str, marker: str = SEPARATOR) -> list[str]:
     """The parts between separator lines, each padded with empty lines so that positions stay those of the file."""
     parts: list[list[str]] = [[]]
+    marker = marker or SEPARATOR
     for number, line in enumerate(text.split("\n")):
         if line.strip().startswith(marker):
             parts.append([""] * (number + 1))
