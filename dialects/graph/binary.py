@@ -116,17 +116,24 @@ def _power_scalar(b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
 
 def _pow_factor_x(b: GraphBuilder, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
     # d/dx x**y = y * x**(y-1). Where both are 0 the base is taken as 1, so that this is 0 and not 0 * inf; at y = 0 alone it is
-    # 0 by the product, which keeps its slope in y
-    zero = b.full_like(x, 0)
+    # 0 by the product, which keeps its slope in y. An infinite exponent is left out where its power is 0, which is the limit.
+    zero, one = b.full_like(x, 0), b.full_like(x, 1)
     origin = b.and_(b.cmp(x, zero, predicate="eq"), b.cmp(y, zero, predicate="eq"))
-    return b.mul(y, b.pow(b.select(origin, b.full_like(x, 1), x), b.sub(y, b.full_like(y, 1))))
+    power = b.pow(b.select(origin, one, x), b.sub(y, one))
+    return b.mul(b.select(_is_zero_beside_endless(b, power, y), one, y), power)
 
 
 def _pow_factor_y(b: GraphBuilder, x: SSAValue, y: SSAValue, z: SSAValue) -> SSAValue:
-    # d/dy x**y = log(x) * x**y, and 0 at x = 0 (where y > 0 this is the limit)
+    # d/dy x**y = log(x) * x**y, and 0 at x = 0 (where y > 0 this is the limit), and where x is infinite and the power 0
     zero, one = b.full_like(x, 0), b.full_like(x, 1)
-    at_zero = b.cmp(x, zero, predicate="eq")
-    return b.mul(b.log(b.select(at_zero, one, x)), z)
+    flat = b.or_(b.cmp(x, zero, predicate="eq"), _is_zero_beside_endless(b, z, x))
+    return b.mul(b.log(b.select(flat, one, x)), z)
+
+
+def _is_zero_beside_endless(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    # y - y is NaN at infinities, of complex numbers, too; at NaN the power is none that is 0
+    zero = b.full_like(x, 0)
+    return b.and_(b.cmp(x, zero, predicate="eq"), b.cmp(b.sub(y, y), zero, predicate="ne"))
 
 
 def _chosen(b: GraphBuilder, x: SSAValue, y: SSAValue, predicate: str) -> SSAValue:

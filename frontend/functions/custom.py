@@ -255,13 +255,12 @@ class custom_jvp(CustomDerivative):
 
 
 def _without_tangents(args: _Arguments, tracers: Sequence[Tracer]) -> list[bool]:
-    """Which arguments the innermost of the transformations that change any does not change: their rules need not be traced."""
+    """Which arguments no transformation changes that differentiates the call: the rules by them need not be traced."""
     levels, ends = [changed_by(x) for x in tracers], 0
     found = []
     for structure in args.structure.children:
         ends += structure.num_leaves
-        own = levels[ends - structure.num_leaves : ends]
-        found.append(max(own, default=0) < max(levels, default=0))
+        found.append(all(level < 1 for level in levels[ends - structure.num_leaves : ends]))
     return found
 
 
@@ -371,7 +370,7 @@ def may_change(x: Tracer) -> bool:
 
 
 def changed_by(x: Tracer) -> float:
-    """Which transformation changes a value, the innermost of those that do: their count from outside; 0 if none does.
+    """Which transformation may change a value, the innermost of those that may: their count from outside; 0 if none does.
 
     A half stands for reverse mode, where it transposes a rule that no transformation differentiates.
 

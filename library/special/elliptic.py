@@ -24,13 +24,27 @@ def _means(x: Any, y: Any) -> tuple[Any, Any]:
     return x, total
 
 
+def _endless_mean_slope(k: int) -> Any:
+    def slope(_: Any, *operands: Any) -> Any:
+        endless = operands[k] == math.inf
+        return lnp.where(endless, 0.0, math.inf / lnp.where(endless, 1.0, operands[k]))
+
+    return slope
+
+
+# of an infinite number: that by it falls as 1 / log(x), that by the other one grows
+_endless_mean = with_slopes(lambda x, y: full_like_tracer(x, math.inf), _endless_mean_slope(0), _endless_mean_slope(1))
+
+
 @operation
 def agm(a: Any, b: Any, /) -> Any:
     """The arithmetic-geometric mean; of numbers of different signs NaN, 0 where one is."""
     a, b = floats(a, b)
     zero, opposite = (a == 0) | (b == 0), a * lnp.sign(b) < 0
     x, y = (lnp.where(zero | opposite, 1.0, lnp.abs(v)) for v in (a, b))
-    y = _means(x, y)[0] * lnp.sign(a)
+    endless = (x == math.inf) | (y == math.inf)
+    mean = _means(*(lnp.where(endless, 1.0, v) for v in (x, y)))[0]
+    y = lnp.where(endless, _endless_mean(*(lnp.where(endless, v, 1.0) for v in (x, y))), mean) * lnp.sign(a)
     return lnp.where(opposite, math.nan, lnp.where(zero, 0.0, y))
 
 

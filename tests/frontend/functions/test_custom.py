@@ -476,5 +476,15 @@ def test_mixed_derivatives_of_rules_that_call_functions_with_rules() -> None:
 
     for by_y, by_x in ((a, b) for a in (forward, lm.grad) for b in (forward, lm.grad)):
         np.testing.assert_allclose(by_y(lambda y, by_x=by_x: by_x(lambda x: outer(x, y))(x))(y), 2 * x)
+        quotient = by_y(lambda y, by_x=by_x: by_x(lambda x: 1 / outer(x, y))(x))(y)
+        np.testing.assert_allclose(quotient, 2 / (x**3 * y**2))
+
+        def scanned(y, by_x=by_x):  # an argument of the inner function that does not change, beside one that does outside
+            def run(x):
+                return lm.scan(lambda c, v: (c, product(c, y) * x), 2.0, np.ones(3))[1].sum()
+
+            return by_x(run)(x)
+
+        np.testing.assert_allclose(by_y(scanned)(y), 6.0)
         third = by_y(lambda y, by_x=by_x: by_x(by_x(lambda x: outer(x, y) * y))(x))(y)
         np.testing.assert_allclose(third, 4 * y)
