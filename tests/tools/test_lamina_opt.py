@@ -332,3 +332,17 @@ def test_a_wrong_op_among_many_alike_is_found(tmp_path: Path) -> None:
     path.write_text(f"func.func @f(%x: tensor<4xf32>) {{\n{good}\n{bad}\n{good.replace('%v', '%u')}\n  return\n}}\n")
     status, _, err = run(path)
     assert status == 1 and re.findall(r"mlir:(\d+):\d+: error", err) == ["22"]
+
+
+def test_options_come_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file may name another; one that names itself is an error, and what is no file is an argument as any other."""
+    (tmp_path / "in.mlir").write_text("func.func @f() { return }\n")
+    (tmp_path / "inner").write_text("--mlir-print-op-generic\n")
+    (tmp_path / "outer").write_text(f"-cse '@{tmp_path}/inner'\n{tmp_path}/in.mlir")
+    assert main([f"@{tmp_path}/outer"]) == 0
+    assert '"func.func"()' in capsys.readouterr().out
+    (tmp_path / "itself").write_text(f"@{tmp_path}/itself")
+    (tmp_path / "open").write_text("'no end")
+    for name, said in (("itself", "nested more than"), ("open", "No closing quotation"), ("none", "no file")):
+        assert main([f"@{tmp_path}/{name}"]) == 2
+        assert said in capsys.readouterr().err
