@@ -8,10 +8,13 @@ gets none: each copy is code that has to be compiled.
 
 from __future__ import annotations
 
+from math import gcd
+
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.module_rules import ONE_VARIANT
 from ...thresholds import number
+from ..analysis.bounds import upper_bounds
 from ..analysis.nests import name_of
 from ..schedule.version import Version, bound_of, nest_of
 from .base import Take
@@ -31,7 +34,19 @@ def schedule_versions(kernel: KernelOp, nest: ForOp, target: Target, take: Take)
     _, n, k = product.sizes
     if n * k < LEAST_WORK:
         return
-    rows = name_of(product.rows)
-    take(Version(rows, 1, exact=True))
-    take(Version(rows, FEW))
-    take(Version(rows, MANY_ROWS - 1))
+    least, rows = least_trips(product.rows), name_of(product.rows)
+    if least == 1:
+        take(Version(rows, 1, exact=True))
+    for most in (FEW, MANY_ROWS - 1):
+        if least <= most:
+            take(Version(rows, most))
+
+
+def least_trips(loop: ForOp) -> int:
+    """The least positive number of iterations that the multiples in a bound allow: 35 of a loop `0 to 35 * n`."""
+    (bound,) = upper_bounds(loop)
+    if bound.terms is None:
+        return 1
+    terms, constant = bound.terms
+    step = gcd(*terms.values())
+    return (constant % step or step) if step else 1

@@ -113,7 +113,7 @@ def find_strips(product: Product, target: Target) -> Strips | None:
     if k < depth or n < LEAST_BLOCKS * columns:
         return None
     most = constant_extent(product.rows)
-    if most is None:  # sums have room for all rows
+    if not most:  # sums have room for all rows; there may be none in a version for few, as of 35 * n
         return None
     tiles = target.l1_bytes // 2 // (most * columns * bits // 8)
     return Strips(depth, columns, min(max(1, tiles), n // columns // LEAST_BLOCKS))

@@ -150,3 +150,20 @@ def test_non_finite_numbers_stay_where_they_are():
     with np.errstate(invalid="ignore"):
         want = x @ w
     np.testing.assert_allclose(lm.jit(product)(x, w), want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("times", "versions"), [(1, 3), (3, 2), (35, 1), (1000, 0)])
+def test_rows_that_are_multiples_have_versions_for_what_can_be(times: int, versions: int) -> None:
+    """`35 * n` rows are never one or few."""
+    w, b = random(256, 800), random(800)
+    function = lm.jit(lambda x: x.reshape(-1, 256) @ w + b)
+    text = function.lower(lm.TensorSpec((lm.dim("n"), times, 256), "float32")).as_text("scheduled", TARGET)
+    assert text.count("loop.if") == versions
+    for n in (1, 2, 5) if times < 100 else ():
+        x = random(n, times, 256)
+        np.testing.assert_allclose(
+            lm.jit(lambda x: x.reshape(-1, 256) @ w + b, dynamic={"x": ("n", None, None)})(x),
+            x.reshape(-1, 256) @ w + b,
+            rtol=1e-4,
+            atol=1e-4,
+        )
