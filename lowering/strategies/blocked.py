@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from ...codegen.targets import Target
@@ -33,6 +34,7 @@ from ...dialects.loop.grain import CHUNKS, is_even
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import LoadOp
 from ...dialects.scalar_facts import facts_of
+from ...dialects.types import shape_of
 from ...thresholds import number
 from ..analysis.lanes import runs_along
 from ..analysis.nests import loops, name_of, statements
@@ -108,11 +110,21 @@ def find_blocks(product: Product, target: Target) -> Blocks | None:
         return None
     in_place, packed = _in_place(product, target), _packed(product, target)
     if in_place is not None and runs_along(product.left, product.depth):
-        return in_place
+        return packed if _may_lack_rows(product, in_place.rows) else in_place
     if in_place is None or in_place.on_rows or m < MANY_ROWS or len(product.band) > 2 or computes(product):
         return packed
     highest = WIDTH_BYTES // (k * bits_of(product.depth) // 8)
     return replace(in_place, height=_even(m, highest, in_place.rows), transposed=True)
+
+
+def _may_lack_rows(product: Product, tile: int) -> bool:
+    """Whether the last tile, which is partial, could not read a last row of the left operand again for those that it lacks.
+
+    In the version for one matrix of a stack, whose number is symbolic, no loop says that there is one.
+    """
+    assert product.left is not None
+    rows, loops_are_static = product.rows.trip_count(), all(loop.trip_count() is not None for loop in product.band)
+    return loops_are_static and (rows or 0) % tile != 0 and DYNAMIC_INDEX in shape_of(product.left.buffer)
 
 
 def _is_low(product: Product, target: Target) -> bool:

@@ -344,3 +344,12 @@ def test_batches_of_small_products_stay_in_registers(shape, dtype):
     finally:
         lm.set_threads(before)
     assert len(results) == 1
+
+
+def test_a_stack_of_symbolic_size_has_a_version_for_one_matrix():
+    """Its rows leave a partial tile, and nothing says that the operand has a last row to read again."""
+    w, b = np.ones((256, 512), np.float32), np.ones(512, np.float32)
+    layer = lm.jit(lambda x: x + (x @ w + b)[:, :, :256], dynamic={"x": ("n", None, None)})
+    for n in (1, 2, 5):
+        x = np.random.default_rng(n).normal(size=(n, 197, 256)).astype(np.float32)
+        np.testing.assert_allclose(layer(x), x + (x @ w + b)[:, :, :256], rtol=1e-3, atol=1e-3)
