@@ -302,12 +302,20 @@ Erfc = function(
     derivative=(lambda b, x, y: b.neg(_erf_derivative(b, x, y)),),
     op=ErfcOp,
 )
+
+
+def _gauss_derivative(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    # at infinities the limit, 0
+    vanishes = b.cmp(y, b.full_like(y, 0), predicate="eq")
+    return b.mul(b.full_like(x, -2), b.mul(b.select(vanishes, b.full_like(x, 0), x), y))
+
+
 Gauss = function(
     "gauss",
     "`exp(-x * x)`, accurate where it is small, of the exact square.",
     gauss,
     facts=elementwise(Cost.LONG),
-    derivative=(lambda b, x, y: b.mul(b.full_like(x, -2), b.mul(x, y)),),
+    derivative=(_gauss_derivative,),
     is_internal=True,
 )
 Atan2 = function(

@@ -143,15 +143,16 @@ def _largest(x: SSAValue) -> float:
 def _jvp_gelu(b: GraphBuilder, op: GraphOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:
     (dx,) = tangents
     x = op.operands[0]
+    end = b.full_like(x, 64)  # far out, where the other factor is 0 and must not be multiplied by infinity
+    near = b.max(b.min(x, end), b.neg(end))
     if word(op.properties["approximate"]) == "none":
         # cdf(x) + x pdf(x); exp(-x^2 / 2) as a square, since x / 2 is exact
         root = b.gauss(b.mul(b.full_like(x, 0.5), x))
         pdf = b.mul(b.full_like(x, 1 / math.sqrt(2 * math.pi)), b.mul(root, root))
         cdf = b.mul(b.full_like(x, 0.5), b.erfc(b.mul(x, b.full_like(x, -math.sqrt(0.5)))))
-        return [b.mul(dx, b.add(cdf, b.mul(x, pdf)))]
-    # of x s(z), with the sigmoid s: s(z) + x z' s'(z); s' is 0 far out, where it must not be multiplied by infinity
-    z, end = _gelu_argument(b, x), b.full_like(x, 64)
-    near = b.max(b.min(x, end), b.neg(end))
+        return [b.mul(dx, b.add(cdf, b.mul(near, pdf)))]
+    # of x s(z), with the sigmoid s: s(z) + x z' s'(z)
+    z = _gelu_argument(b, x)
     linear, cubic = (b.full_like(x, 2 * math.sqrt(2 / math.pi) * factor) for factor in (1, 3 * 0.044715))
     rise = b.mul(near, b.add(linear, b.mul(cubic, b.mul(near, near))))
     return [b.mul(dx, b.add(b.sigmoid(z), b.mul(rise, b.sigmoid_slope(z))))]

@@ -62,4 +62,4 @@ def loggamma(x: Any) -> Any:
     if x.dtype.kind == "c":
         return _loggamma(x)
     x = as_float(x)
-    return lnp.where(x < 0, math.nan, gammaln(x))
+    return lnp.where(x < 0, math.nan, gammaln(lnp.where(x < 0, 1.0, x)))

@@ -27,8 +27,10 @@ def exprel(x: Any, /) -> Any:
     near = lnp.abs(x) < 1
     # a quotient at 0 has no slope, and one near it loses digits with each derivative
     series = polynomial(lift(lnp.where(near, x, 0.0)), EXP_RATIO)
-    safe = lnp.where(near | (x == math.inf), 1.0, x)
-    return lnp.where(near, series, lnp.where(x == math.inf, math.inf, build("expm1", lift(safe)) / safe))
+    over = build("expm1", x) == math.inf  # where slopes are infinite, too, and not differences of infinite terms
+    safe = lnp.where(near | over, 1.0, x)
+    far = lnp.where(over, build("exp", lift(lnp.where(over, x, 0.0))), build("expm1", lift(safe)) / safe)
+    return lnp.where(near, series, far)
 
 
 @operation

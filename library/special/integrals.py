@@ -159,7 +159,13 @@ def _expi(at: Tracer) -> Tracer:
     return _nan_where(compare("ne", at, at), y)
 
 
-_expi_with_slope = with_slopes(_expi, lambda y, x: build("exp", x) / x)
+def _endless(x: Tracer) -> Tracer:
+    return compare("eq", build("abs", x), _constant(x, math.inf))
+
+
+# a product, since terms of the quotient rule would be infinite
+_exp_ratio = with_slopes(lambda x: build("exp", x) / select(_endless(x), _constant(x, 1), x), lambda y, x: y * (1.0 - 1.0 / x))
+_expi_with_slope = with_slopes(_expi, lambda y, x: _exp_ratio(x))
 
 
 @operation
@@ -425,7 +431,12 @@ def _dawson(at: Tracer) -> Tracer:
     return _nan_where(compare("ne", at, at), y)
 
 
-_dawson_with_slope = with_slopes(_dawson, lambda y, x: 1.0 - 2.0 * x * _dawson_with_slope(x))
+def _dawson_slope(y: Tracer, x: Tracer) -> Tracer:
+    finite = select(_endless(x), _constant(x, 0), x)
+    return select(_endless(x), _constant(x, 0), 1.0 - 2.0 * finite * _dawson_with_slope(finite))
+
+
+_dawson_with_slope = with_slopes(_dawson, _dawson_slope)
 
 
 @operation

@@ -46,7 +46,8 @@ _entropy = with_slopes(lambda x: xlogy(x, x), lambda y, x: build("log", x) + 1.0
 def entr(x: Any, /) -> Any:
     """`-x * log(x)`; 0 at 0, minus infinity below."""
     x = as_float(x)
-    return select(compare("lt", x, full_like_tracer(x, 0)), full_like_tracer(x, -math.inf), -_entropy(x))
+    below = compare("lt", x, full_like_tracer(x, 0))
+    return select(below, full_like_tracer(x, -math.inf), -_entropy(select(below, full_like_tracer(x, 1), x)))
 
 
 @operation
@@ -157,9 +158,10 @@ _ndtr = with_slopes(lambda x: 0.5 * build("erfc", x * -math.sqrt(0.5)), lambda y
 def log_ndtr(x: Any, /) -> Any:
     """`log(ndtr(x))`, accurate where `ndtr` is near 0 or 1."""
     x = as_float(x)
-    low = compare("lt", x, full_like_tracer(x, -1))
-    z = select(low, x, full_like_tracer(x, -1)) * -math.sqrt(0.5)
-    tail = _log_scaled_erfc(z) - z * z - math.log(2)
+    low, end = compare("lt", x, full_like_tracer(x, -1)), compare("eq", x, full_like_tracer(x, -math.inf))
+    z = select(build("and", low, build("not", end)), x, full_like_tracer(x, -1)) * -math.sqrt(0.5)
+    far = select(end, x, full_like_tracer(x, 0))
+    tail = select(end, -0.5 * far * far, _log_scaled_erfc(z) - z * z - math.log(2))
     return select(low, tail, build("log1p", -ndtr(-select(low, full_like_tracer(x, 0), x))))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from sweep_slopes import faults
 from sweep_special import TABLE, errors
 
 # what was measured, with some room: units in the last place of the result, in both dtypes
@@ -37,3 +38,19 @@ def test_errors_that_the_argument_does_not_explain(name: str) -> None:
     for dtype in ("float32", "float64"):
         _, fair, at = errors(name, np.dtype(dtype), 200, seed=2)
         assert fair <= 128, at
+
+
+SWEPT = "arccosh boxcox cbrt dawsn entr erf exp1 expi exprel gelu log log_ndtr loggamma power rsqrt sqrt tanh".split()
+"""Functions whose derivatives agree with the limits of `tests/sweep_slopes.py` at all of its points."""
+
+
+@pytest.mark.thorough(every=6)
+@pytest.mark.parametrize("name", SWEPT)
+def test_derivatives_at_ends_zeros_and_infinities(name: str) -> None:
+    assert not faults(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["agm", "beta", "comb", "digamma", "gamma"])
+def test_derivatives_of_long_formulas(name: str) -> None:
+    assert not faults(name)
