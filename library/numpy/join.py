@@ -195,7 +195,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """`np.roll`: shifted along axes, cyclically; a shift may be a traced integer."""
     x = lift(a)
-    if isinstance(shift, Tracer) and shift.ndim:
+    if isinstance(shift, Tracer | np.ndarray) and shift.ndim:
         shift = tuple(shift)
     if axis is None:
         return reshape_tracer(roll(reshape_tracer(x, (x.size,)), shift, 0), x.shape)
@@ -203,6 +203,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     shifts = shift if isinstance(shift, tuple | list) else (shift,) * len(axes)
     if len(axes) == 1 and len(shifts) > 1:
         axes = tuple(axes) * len(shifts)
+    if len(shifts) == 1:
+        shifts = tuple(shifts) * len(axes)
     if len(axes) != len(shifts):
         raise ShapeError(f"roll needs one shift for each axis, got shift {shift} for axis {axis}")
     for one, by in zip(axes, shifts, strict=True):

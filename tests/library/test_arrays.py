@@ -295,3 +295,10 @@ def test_nn() -> None:
     same(lm.nn.gelu(x, approximate=False), lm.nn.gelu(x), 1e-2)
     with pytest.raises(lm.ShapeError, match="one label for each example"):
         lm.nn.cross_entropy(x, labels)
+
+
+def test_roll_by_arrays() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    for shift, axis in ((np.array([1, -2]), (0, 1)), (np.array([3]), (0, 1)), ((1,), (1, 0)), (np.array([1, 2]), 1)):
+        for roll in (lnp.roll, lm.jit(lnp.roll, static_argnums=2)):
+            np.testing.assert_array_equal(roll(x, shift, axis), np.roll(x, shift, axis))
