@@ -66,9 +66,7 @@ def i0e(x: Any, /) -> Any:
 @operation
 def i0(x: Any, /) -> Any:
     """`np.i0`: the modified Bessel function of the first kind, order 0."""
-    x = as_float(x)
-    size = x * sign_factor(x)
-    return build("exp", size) * _scaled_i0(size)
+    return _i0(as_float(x))
 
 
 # exp(-x) * I1(x) / x in x / 4 - 1 for x in [0, 8], exp(-x) * sqrt(x) * I1(x) in 16 / x - 1 beyond: Chebyshev's polynomials
@@ -110,8 +108,36 @@ def _scaled_i1(x: Tracer) -> Tracer:
 @operation
 def i1(x: Any, /) -> Any:
     """The modified Bessel function of the first kind, order 1."""
-    x = as_float(x)
-    return build("exp", x * sign_factor(x)) * _scaled_i1(x)
+    return _i1(as_float(x))
+
+
+def _grown(x: Tracer, scaled: Tracer) -> Tracer:
+    return build("exp", x * sign_factor(x)) * scaled
+
+
+def _over(y: Tracer, x: Tracer, at_zero: float) -> Tracer:
+    """`y / x`, which is known at 0."""
+    origin = compare("eq", x, full_like_tracer(x, 0))
+    return select(origin, full_like_tracer(x, at_zero), y / select(origin, full_like_tracer(x, 1), x))
+
+
+def _second_i1(x: Tracer) -> Tracer:
+    """`I1''(x) = I1(x) - I2(x) / x`, for which `I2 = I0 - 2 I1 / x`; near 0 of its series."""
+    near = compare("lt", x * sign_factor(x), full_like_tracer(x, 0.25))
+    far = select(near, full_like_tracer(x, 1), x)
+    i1 = _scaled_i1(far)
+    z = select(near, x, full_like_tracer(x, 0))
+    zz = z * z
+    series = z * (0.375 + zz * (5 / 96 + zz * (7 / 3072 + zz * (1 / 20480 + zz * (11 / 17694720 + zz * (13 / 2477260800))))))
+    return select(near, series, _grown(far, i1 - (_scaled_i0(far * sign_factor(far)) - 2.0 * i1 / far) / far))
+
+
+# where the functions overflow, so do their slopes: the scaled ones meet before the exponential
+_slope_of_i1 = with_slopes(
+    lambda x: _grown(x, _scaled_i0(x * sign_factor(x)) - _over(_scaled_i1(x), x, 0.5)), lambda y, x: _second_i1(x)
+)
+_i1 = with_slopes(lambda x: _grown(x, _scaled_i1(x)), lambda y, x: _slope_of_i1(x))
+_i0 = with_slopes(lambda x: _grown(x, _scaled_i0(x * sign_factor(x))), lambda y, x: _i1(x))
 
 
 # --------------------------------------------------------------------------------------------------------------------

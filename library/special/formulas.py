@@ -9,7 +9,7 @@ from ...api import Tracer, build, lift, operation
 from ...api.functions import with_slopes
 from ..numpy import namespace as lnp
 from .integrals import dawsn
-from .parts import EXP_RATIO, as_float, floats, polynomial
+from .parts import EXP_RATIO, as_float, floats, polynomial, square_exp
 from .polygammas import digamma
 
 cbrt, exp2, expm1, log1p, sinc, psi = lnp.cbrt, lnp.exp2, lnp.expm1, lnp.log1p, lnp.sinc, digamma
@@ -125,8 +125,12 @@ def pseudo_huber(delta: Any, r: Any, /) -> Any:
     return lnp.where(delta < 0, math.inf, _pseudo_huber(lnp.where(delta < 0, 0.0, delta), r))
 
 
+_erfi = with_slopes(
+    lambda x: dawsn(x) / build("gauss", x) * (2 / math.sqrt(math.pi)), lambda y, x: square_exp(x) * (2 / math.sqrt(math.pi))
+)
+
+
 @operation
 def erfi(x: Any, /) -> Any:
     """The imaginary error function, `-1j * erf(1j * x)`: from Dawson's integral."""
-    x = as_float(x)
-    return dawsn(x) / build("gauss", x) * (2 / math.sqrt(math.pi))
+    return _erfi(as_float(x))

@@ -12,7 +12,7 @@ from ...api.functions import with_slopes
 from ..nn.activations import erf, sigmoid
 from ..numpy.elementwise import compare, select
 from ..numpy.math import sign_factor
-from .parts import as_float, chebyshev, floats, log1p_less, polynomial
+from .parts import as_float, chebyshev, floats, log1p_less, polynomial, square_exp
 
 # --------------------------------------------------------------------------------------------------------------------
 # Logarithms with limits at 0
@@ -50,6 +50,13 @@ def entr(x: Any, /) -> Any:
     return select(below, full_like_tracer(x, -math.inf), -_entropy(select(below, full_like_tracer(x, 1), x)))
 
 
+_rel_entr = with_slopes(
+    lambda x, y: x * (build("log", x) - build("log", y)),
+    lambda z, x, y: build("log", x) - build("log", y) + 1.0,
+    lambda z, x, y: -x / y,
+)
+
+
 @operation
 def rel_entr(x: Any, y: Any, /) -> Any:
     """`x * log(x / y)` of positive numbers; 0 where `x` is 0 and `y` is not negative, infinite elsewhere."""
@@ -59,7 +66,7 @@ def rel_entr(x: Any, y: Any, /) -> Any:
     none = build("and", compare("eq", x, zero), compare("ge", y, zero))
     nan = build("or", compare("ne", x, x), compare("ne", y, y))
     u, v = select(both, x, one), select(both, y, one)
-    y = select(both, u * (build("log", u) - build("log", v)), select(none, zero, full_like_tracer(x, math.inf)))
+    y = select(both, _rel_entr(u, v), select(none, zero, full_like_tracer(x, math.inf)))
     return select(nan, full_like_tracer(x, math.nan), y)
 
 
@@ -137,7 +144,7 @@ def erfcx(x: Any, /) -> Any:
     y = t * build("exp", series)
     negative = compare("lt", x, full_like_tracer(x, 0))
     below = select(negative, x, full_like_tracer(x, 0))
-    return select(negative, 2.0 / build("gauss", below) - y, y)
+    return select(negative, 2.0 * square_exp(below) - y, y)
 
 
 @operation
