@@ -282,7 +282,8 @@ def _beta_slope(k: int) -> Callable[..., Tracer]:
         regular = build("not", build("or", build("or", zero, beside), build("or", endless, end)))
         x, z = (_where(regular, v, 1) for v in (mine, other))
         logarithmic = log_slope_of_quotient(x, z, vanishes)
-        vanishing = _vanishing_beta_slope(*(_where(vanishes, v, -0.5) for v in operands), logarithmic)
+        a, b = (_where(vanishes, v, -0.5) for v in operands)
+        vanishing = _vanishing_beta_slope(a, b, logarithmic)
         slope = select(vanishes, vanishing, _where(regular, y, 1) * logarithmic)
         # as gamma(other) * mine**-other
         flat = full_like_tracer(y, 0)
