@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from lamina.codegen.targets import get
-from lamina.codegen.targets.host import detect, why_not_here
+from lamina.codegen.targets.host import detect, host, why_not_here
 from lamina.dialects.context import make_context
 from lamina.dialects.parsing import parse_module
 from lamina.runtime.interpreter import interpret
@@ -150,7 +150,7 @@ def test_weights_are_packed_once(dtype):
     np.testing.assert_array_equal(function(x), x.astype(np.int64) @ w.astype(np.int64))
     np.testing.assert_array_equal(function.lower(x).compile()(x), x.astype(np.int64) @ w.astype(np.int64))
     (made,) = function._dispatcher.specializations.values()
-    if detect().has_any(("avx512vnni", "avxvnni")):
+    if host().has_any(("avx512vnni", "avxvnni")):
         assert {(a.dtype.name, a.shape) for a in made.traced.captured} >= {("int32", (33, 48))}
     table = drawn((300, 40), dtype)  # not of a product: read as it is
     np.testing.assert_array_equal(lm.jit(lambda i: table[i])(np.int64(7)), table[7])
