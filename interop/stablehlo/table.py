@@ -13,7 +13,7 @@ from ...compat.jax.lax import linalg
 from ...compat.jax.lax import namespace as lax
 from ...library.numpy import namespace as lnp
 from ...library.special import namespace as special
-from . import arithmetic, calls, contractions, control, indexing, quantized, random, reductions, sorting
+from . import arithmetic, broadcasting, calls, contractions, control, indexing, quantized, random, reductions, sorting
 from .faults import UnsupportedError
 from .rows import Row, graph_op, of, typed
 from .values import known
@@ -292,10 +292,30 @@ STRUCTURAL: dict[str, Row] = {
     "dynamic_pad": Row(_dynamic_pad),
     "dynamic_conv": Row(contractions.convolution),
     "real_dynamic_slice": Row(_real_dynamic_slice),
+    "broadcast": Row(broadcasting.broadcast),
+    "einsum": Row(broadcasting.einsum),
+    "unary_einsum": Row(broadcasting.einsum),
+    "torch_index_select": Row(broadcasting.index_select),
+    "collective_permute": Row(broadcasting.permute),
+    **dict.fromkeys(
+        ("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "reduce_scatter"),
+        Row(broadcasting.of_one_device, several=True),
+    ),
     "uniform_quantize": Row(quantized.quantize, raw=True),
     "uniform_dequantize": Row(quantized.dequantize, raw=True),
 }
 """Ops with attributes, regions or other kinds of values."""
+
+
+def _of_two() -> dict[str, Row]:
+    """The ops that `chlo.broadcast_*` are of."""
+    names = """
+        add and atan2 complex divide maximum minimum multiply or power remainder shift_left shift_right_arithmetic
+        shift_right_logical subtract xor select
+    """.split()
+    rows = {name: STRUCTURAL.get(name) or of(ELEMENTWISE[name]) for name in (*names, "compare")}
+    return rows | {name: of(CHLO[name]) for name in ("next_after", "polygamma", "zeta")}
+
 
 TABLE: dict[str, Row] = {
     **{f"stablehlo.{name}": of(function) for name, function in ELEMENTWISE.items()},
@@ -306,6 +326,9 @@ TABLE: dict[str, Row] = {
         for name in ("expect_eq", "expect_almost_eq", "expect_close")
         for of in ("", "_const")
     },
+    **{f"chlo.broadcast_{name}": broadcasting.broadcasting(row.evaluate) for name, row in _of_two().items()},
+    "chlo.constant": Row(_constant, raw=True),
+    "chlo.constant_like": Row(broadcasting.constant_like),
     "chlo.top_k": Row(_top_k, several=True),
     "chlo.ragged_dot": Row(contractions.ragged_dot),
 }
