@@ -136,7 +136,7 @@ FAULTS = [
         "derivative",
         "dialects/graph/binary.py",
         ("div", "parts += [] if dy is None else [b.neg(b.mul(dy, op.results[0]))]", "parts += [] if dy is None else [b.mul(dy, op.results[0])]", "forward"),
-        ("pow", "b.sub(y, b.full_like(y, 1))))", "y))", "more_gradients"),
+        ("pow", "b.select(origin, one, x), b.sub(y, one))", "b.select(origin, one, x), y)", "more_gradients"),
         ("sub", "b.neg(tangents[1]) if tangents[0] is None", "tangents[1] if tangents[0] is None", "forward"),
         ("max", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"gt\"), lambda b, x, y, z: _chosen(b, x, y, \"lt\"))", "derivative=Elementwise(lambda b, x, y, z: _chosen(b, x, y, \"lt\"), lambda b, x, y, z: _chosen(b, x, y, \"gt\"))", "more_gradients"),
     ),
