@@ -5,15 +5,14 @@ The loops are written once over real and complex numbers (`complex_elements.py`)
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import VarOperandDef
 
 from ...errors import DTypeError, FixedSizeError, ShapeError
@@ -161,10 +160,6 @@ def batch_leading(b: GraphBuilder, op: GraphOp, operands: Sequence[SSAValue], ba
 # Loops
 
 
-_LEAST = 4
-"""Fewest matrices that are worth moving into lanes."""
-
-
 class MatrixOp(GraphOp, ABC):
     """Base of ops on stacks of matrices that write their own loops, for one matrix.
 
@@ -254,20 +249,9 @@ class MatrixOp(GraphOp, ABC):
             return
         lead: dict[int, Any] = {}
         with ExitStack() as loops:
-            # the longest dim is innermost: vectors hold one of its matrices in each lane
             for dim in sorted(range(len(shape) - 2), key=lambda d: shape[d]):
                 lead[dim] = loops.enter_context(b.loop(shape[dim])).index
-            m = Matrices(b, self, [lead[dim] for dim in sorted(lead)])
-            m.copy_operands()
-            self.loops(b, m)
-            m.copy_results()
-
-    def goes_in_lanes(self, target: Any) -> bool:
-        """Whether vectors may hold a matrix in each lane: the matrices are several, small, and take the same steps."""
-        lead = len(self.shape()) - 2
-        elements = sum(math.prod(shape_of(value)[lead:]) for value in (*self.operands, *self.results))
-        fits = elements * target.vector_bits // 8 <= target.l2_bytes * 3 // 4
-        return self.facts.uniform_steps and max(self.shape()[:lead], default=1) >= _LEAST and fits
+            self.loops(b, Matrices(b, self, [lead[dim] for dim in sorted(lead)]))
 
     def loops(self, b: NestWriter, m: Matrices) -> None:
         """The loops over one matrix, of ops that no kernel computes."""
@@ -279,7 +263,6 @@ class Matrices:
 
     Attributes:
         field: arithmetic with their elements.
-        in_lanes: whether they are copied to local buffers, so that vectors may hold one in each lane.
     """
 
     def __init__(self, b: NestWriter, op: MatrixOp, lead: Sequence[Any]):
@@ -287,14 +270,9 @@ class Matrices:
         self.field = Field(b, element_of(op.operands[0]), op.is_split)
         self.operands = [(k, k + op.count()) if op.is_split else (k,) for k in range(op.count())]
         self.results = op.split_results()
-        self.in_lanes = op.goes_in_lanes(b.target)
-        self.copies = self._locals(op.operands, "given") if self.in_lanes else []
-        self.found = self._locals(op.results, "found") if self.in_lanes else list(b.results)
 
     def read(self, k: int, *point: Any) -> Element:
         """An element of operand `k`."""
-        if self.in_lanes:
-            return self.field.load([self.copies[part] for part in self.operands[k]], point)
         return tuple(self.b.read(part, [*self.lead, *point]) for part in self.operands[k])
 
     def largest(self, n: int) -> SSAValue:
@@ -308,51 +286,11 @@ class Matrices:
 
     def load(self, k: int, *point: Any) -> Element:
         """An element of result `k`, as stored so far."""
-        return self.field.load([self.found[part] for part in self.results[k]], self._at(point))
+        return self.field.load([self.b.results[part] for part in self.results[k]], [*self.lead, *point])
 
     def store(self, value: Element, k: int, *point: Any) -> None:
         """Store an element of result `k`."""
-        self.field.store(value, [self.found[part] for part in self.results[k]], self._at(point))
-
-    def start(self, k: int, operand: int) -> None:
-        """Copy an operand, which is not read again, to result `k`."""
-        if self.in_lanes:
-            for part, given in zip(self.results[k], self.operands[operand], strict=True):
-                unused = self.found[part].owner
-                assert isinstance(unused, Operation)
-                unused.detach()
-                unused.erase()
-                self.found[part] = self.copies[given]
-            return
-        with self._points(self.op.operands[operand], len(self.lead)) as point:
-            self.store(self.read(operand, *point), k, *point)
-
-    def _at(self, point: Sequence[Any]) -> Sequence[Any]:
-        return point if self.in_lanes else [*self.lead, *point]
-
-    # -- copies from and to memory
-
-    def _locals(self, values: Sequence[SSAValue], name: str) -> list[SSAValue]:
-        n = len(self.lead)
-        return [self.b.local(shape_of(v)[n:], element_of(v), "scratch", name=f"{name}{k}") for k, v in enumerate(values)]
-
-    def copy_operands(self) -> None:
-        """Copy operands to their local buffers."""
-        for part, copy in enumerate(self.copies):
-            with self._points(copy) as point:
-                self.b.store(self.b.read(part, [*self.lead, *point]), copy, point)
-
-    def copy_results(self) -> None:
-        """Copy results out of their local buffers."""
-        for found, result in zip(self.found, self.b.results, strict=True) if self.in_lanes else ():
-            with self._points(found) as point:
-                self.b.store(self.b.load(found, point), result, [*self.lead, *point])
-
-    @contextmanager
-    def _points(self, value: SSAValue, lead: int = 0) -> Iterator[list[Any]]:
-        """Loops over all dims, or those after the leading ones."""
-        with ExitStack() as loops:
-            yield [loops.enter_context(self.b.loop(size)).index for size in shape_of(value)[lead:]]
+        self.field.store(value, [self.b.results[part] for part in self.results[k]], [*self.lead, *point])
 
 
 def joined(re: np.ndarray, im: np.ndarray) -> np.ndarray:
