@@ -26,7 +26,7 @@ from ops_table import ROWS, Row, op_of, type_of
 
 Shapes = Sequence[Sequence[int]]
 
-UNDECIDED = {"attention", "broadcast", "butterflies", "conv", "reshape"}
+UNDECIDED = {"attention", "broadcast", "butterflies", "conv", "conv_words", "reshape"}
 """Ops of which sizes must be multiples, or follow from the result alone: some are refused."""
 
 
