@@ -13,19 +13,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import interleaved, readable
+from measure import readable
 from rich.console import Console
 from rich.table import Table
 
+PAUSE, BATCH = 0.1, 0.05
+"""Seconds between turns, and of a turn."""
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("mlp", "resnet18", "resnet50", "mobilenet_v3", "vit", "bert", "gpt2", "lstm", "unet", "detector", "resnet18-int8")
 
@@ -113,8 +116,23 @@ def measure(folder: Path, threads: int, rounds: int) -> dict[str, Any]:
     worst = max((_distance(g, w) for g, w in zip(got, wanted, strict=True)), default=0.0)
 
     calls = {"lamina": lambda: ours(*inputs), "onnxruntime": lambda: theirs.run(None, feed)}
-    medians = interleaved(calls, rounds, batch_seconds=0.05)
-    return {"seconds": medians, "first": first, "worst": worst}
+    return {"seconds": _in_turn(calls, rounds), "first": first, "worst": worst}
+
+
+def _in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Median seconds of a call; before each turn a pause, in which idle threads of the other one stop spinning."""
+    samples: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            time.sleep(PAUSE)
+            call()
+            spent, count = 0.0, 0
+            while spent < BATCH:
+                start = time.perf_counter()
+                call()
+                spent, count = spent + time.perf_counter() - start, count + 1
+            samples[name].append(spent / count)
+    return {name: statistics.median(values) for name, values in samples.items()}
 
 
 def _import_all(threads: int) -> None:
