@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from .. import pipeline
@@ -68,12 +70,28 @@ def find_fault(
 
     if not can_fork():
         return run(lambda _: None)
-    found = in_child(run, seconds)
+    found = in_child(lambda note: _sent(run(note)), seconds)
     if not isinstance(found, Ended):
-        return found
+        return _received(found)
     where = found.at if found.at == NATIVE else f"pass '{found.at}'"
     said = f"took more than {seconds:.0f} s of processor time" if found.kind == "hang" else f"ended by {found.signal or 'exit'}"
     return Fault(found.kind, found.at, f"{where} {said}")
+
+
+def _sent(fault: Fault | None) -> Any:
+    """A fault as JSON; inputs as dtype, shape and bytes."""
+    if fault is None:
+        return None
+    arrays = [np.asarray(x) for x in fault.inputs]
+    inputs = [(x.dtype.name, x.shape, base64.b64encode(x.tobytes()).decode()) for x in arrays]
+    return {**vars(fault), "inputs": inputs}
+
+
+def _received(sent: Any) -> Fault | None:
+    if sent is None:
+        return None
+    inputs = [np.frombuffer(base64.b64decode(data), name).reshape(shape).copy() for name, shape, data in sent["inputs"]]
+    return Fault(**{**sent, "inputs": inputs})
 
 
 def _found(

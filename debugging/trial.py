@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
-import pickle
 import select
 import signal
 import sys
@@ -51,7 +51,7 @@ def in_child(work: Callable[[Note], Any], seconds: float) -> Any:
     The counts of `debug_counters`, and what the child imports, are those of this process afterwards.
 
     Args:
-        work: is given a `Note`. What it returns is pickled.
+        work: is given a `Note`. What it returns is sent as JSON.
         seconds: of processor time that it may take.
 
     Returns:
@@ -100,14 +100,14 @@ def _run(work: Callable[[Note], Any], write: int, seconds: float) -> None:
         def send(**message: Any) -> None:
             new = [name for name in list(sys.modules) if name not in before]
             before.update(new)
-            data = pickle.dumps(message | {"modules": new, "applications": debug_counters.applications()})
+            data = json.dumps(message | {"modules": new, "applications": debug_counters.applications()}).encode()
             os.write(write, len(data).to_bytes(8, "little"))
             while data:
                 data = data[os.write(write, data) :]
 
         send(result=work(lambda at: send(at=at)))
         status = 0
-    except BaseException:
+    except BaseException:  # the child never continues with its copy of the caller
         traceback.print_exc()
     finally:
         os._exit(status)
@@ -121,7 +121,7 @@ def _messages(read: int, end: float) -> tuple[dict[str, Any], bool]:
         more = os.read(read, 1 << 16) if ready else b""
         data += more
         while len(data) >= 8 and len(data) >= 8 + (size := int.from_bytes(data[:8], "little")):
-            found |= pickle.loads(data[8 : 8 + size])
+            found |= json.loads(data[8 : 8 + size])
             modules += found["modules"]
             data = data[8 + size :]
         if not more:
