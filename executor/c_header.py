@@ -29,7 +29,7 @@ def header(
     guard = "".join(c if c.isascii() and c.isalnum() else "_" for c in stem.upper()) + "_H"
     guard = f"H_{guard}" if guard[0].isdigit() or guard[0] == "_" else guard
     dtypes = {param.dtype for export in interface.exports for param in export.arrays}
-    lines = [f"/* {_comment(source)}{', '.join(t.name for t in interface.targets)}. Written by lamina-compile. */"]
+    lines = [f"/* {_comment(source)}{', '.join(t.name for t in interface.targets)}. Written by lamina. */"]
     lines += [f"#ifndef {guard}", f"#define {guard}", "#include <stdbool.h>", "#include <stdint.h>", *_types(dtypes)]
     lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", "", *_statuses(interface), ""]
     for export in interface.exports:

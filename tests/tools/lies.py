@@ -174,7 +174,7 @@ class Lies(Mutants):
             for phase in ("loop", "program"):
                 try:
                     pipeline.run_to(module, phase)
-                except Exception:
+                except Exception:  # an op that cannot be lowered: its earlier phases are changed alone
                     break
                 yield from self._of_module(module)
 

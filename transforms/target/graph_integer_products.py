@@ -271,6 +271,7 @@ class GraphIntegerProductsPass(ModulePass):
     """Compute products and convolutions of quantized numbers in integers."""
 
     name = "graph-integer-products"
+    numerics = "finite"  # a sum of 0 times an infinite scale is NaN
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         has_words = target_of(op).has_any(KIND.features)
