@@ -69,6 +69,7 @@ EXCEPT: dict[str, Callable[..., bool]] = {
     "bessel_jn 3": lambda x: abs(x) > 30,
     # one to an infinite power
     "boxcox": lambda x, p: x == 1 and math.isinf(p),
+    "boxcox1p": lambda x, p: x == 0 and math.isinf(p),
     # outside of the domain, where values are 0, infinite or one-sided by convention, and kinks
     "comb": lambda n, k: not 0 < k < n,
     "perm": lambda n, k: not 0 < k < n,

@@ -7,11 +7,10 @@ right: `(x + e)**y` is `x**y exp(y e / x)`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from ...api import Tracer, build, full_like_tracer, operation
 from ...api.functions import with_slopes
@@ -36,6 +35,8 @@ from .polygammas import STIRLING, digamma, digamma_everywhere, digamma_slope
 _STIRLING_FROM = 11
 _OVERFLOWS = {4: 36.0, 8: 172.0}
 """Where the gamma function is infinite, by the bytes of a number."""
+_FAR_OVERFLOW = {4: 45.0, 8: 200.0}
+"""Where it is infinite also times the least distance of a number there to a whole one."""
 _SPLIT = {4: 4097.0, 8: 134217729.0}
 """The product by these, rounded, tells the higher half of the digits (Veltkamp)."""
 _LARGEST_EXPONENT = {4: 80.0, 8: 700.0}
@@ -117,8 +118,50 @@ _rgamma_right = with_slopes(
 )
 
 
-_DIGAMMA_THERE = 5.0
-"""About the logarithmic slope of the gamma function where it overflows in float64."""
+def _height_times(size: Tracer, factor: Tracer) -> Tracer:
+    """`gamma(size) * factor` for size >= 0.5: it overflows where the product does, and is 0 where the factor is."""
+    near = _is("lt", size, _STIRLING_FROM)
+    small = _gamma_of_positive(_where(near, size, 1)) * factor
+    # no number beside a whole one is nearer to it than what makes up for this
+    large = build(
+        "min", _where(build("not", near), size, _STIRLING_FROM), full_like_tracer(size, _FAR_OVERFLOW[size.dtype.itemsize])
+    )
+    half = build("pow", large, 0.5 * large - 0.25)
+    rest = math.sqrt(2 * math.pi) * build("exp", _tail(large)) * build("exp", -large)
+    return select(near, small, select(_is("eq", factor, 0), factor, half * (rest * factor) * half))
+
+
+@functools.cache
+def _rgamma_left(order: int) -> Callable[[Tracer], Tracer]:
+    """The derivative of an order of `sin(pi x) gamma(1 - x) / pi`, which is `1 / gamma(x)`, for x <= -0.5.
+
+    The derivatives of `gamma(1 - x)` are polynomials of its logarithmic ones times itself. So all terms have one factor that
+    overflows, and their sum meets it once: at whole numbers, where the sine is 0, they stay limits.
+    """
+
+    def value(x: Tracer) -> Tracer:
+        endless = _is("eq", x, -math.inf)
+        size = -_where(build("not", endless), x, -1)
+        whole = build("rint", size)
+        angle = (whole - size) * math.pi
+        odd = compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole)
+        sine, cosine = build("sin", angle), build("cos", angle)
+        turns = [math.pi**k * (sine, cosine, -sine, -cosine)[k % 4] for k in range(order + 1)]
+        end = size + 1.0
+        logs = [-digamma(end)] if order else []
+        logs += [(-1.0) ** k * digamma_slope(k - 1)(end) for k in range(2, order + 1)]
+        powers = [full_like_tracer(x, 1)]
+        for k in range(order):
+            powers.append(_total([float(math.comb(k, j)) * powers[k - j] * logs[j] for j in range(k + 1)]))
+        terms = [float(math.comb(order, k)) * turns[order - k] * powers[k] for k in range(order + 1)]
+        factor = _total(terms) * (size * (1 / math.pi))  # gamma(1 - x) = size gamma(size): the size is exact
+        return select(endless, full_like_tracer(x, 0), _height_times(size, select(odd, -factor, factor)))
+
+    return with_slopes(value, lambda y, x: _rgamma_left(order + 1)(x))
+
+
+def _total(terms: list[Tracer]) -> Tracer:
+    return sum(terms[1:], terms[0])
 
 
 @operation
@@ -128,18 +171,7 @@ def rgamma(x: Any, /) -> Any:
     near, below = _is("lt", build("abs", x), 0.5), _is("le", x, -0.5)
     right = _rgamma_right(select(near, x + 1.0, _where(build("not", below), x, 1)))
     right = right * _where(near, x, 1)
-    # size * gamma(size) * sin(pi x) / pi: the size is exact, 1 - x is not
-    size = -_where(_both(below, _is("gt", x, -math.inf)), x, -1)
-    whole = build("rint", size)
-    rest = whole - size
-    # where gamma overflows the result is still 0 at whole numbers; its slopes there are infinite
-    huge = _both(_is("eq", rest, 0), _is("ge", size, _OVERFLOWS[x.dtype.itemsize] - 1))
-    bound = float(np.finfo(x.dtype).max) * build("exp", -_DIGAMMA_THERE * _where(huge, rest, 0))
-    height = select(huge, bound, _gamma(_where(build("not", huge), size, 1)))
-    odd = compare("ne", floor(whole * 0.5) + floor(whole * 0.5), whole)
-    sine = build("sin", rest * math.pi)
-    left = select(odd, -sine, sine) * height * (size * (1 / math.pi))
-    return select(below, left, right)
+    return select(below, _rgamma_left(0)(_where(below, x, -1)), right)
 
 
 @operation

@@ -241,7 +241,8 @@ def _zeta_everywhere(x: Tracer, q: Tracer) -> Tracer:
 
 def _zeta_slope_by_x(y: Tracer, x: Tracer, q: Tracer) -> Tracer:
     endless = compare("eq", q, full_like_tracer(q, math.inf))
-    slope = with_products(slope_along(_zeta_everywhere, 0), 2)(x, select(endless, full_like_tracer(q, 1), q))
+    s, a = select(endless, full_like_tracer(x, 2), x), select(endless, full_like_tracer(q, 1), q)
+    slope = with_products(slope_along(_zeta_everywhere, 0), 2)(s, a)
     return select(endless, full_like_tracer(x, 0), slope)
 
 

@@ -242,6 +242,11 @@ POLES: list[tuple[str, Callable[[Any], Any], float, list[float]]] = [
     ("gamma at infinity", special.gamma, INF, [INF, INF, INF, INF]),
     ("rgamma", special.rgamma, 0.0, [0, 1, 1.1544313298030657, -3.935268429121522]),
     ("rgamma at -3", special.rgamma, -3.0, [0, -6, 15.073412021181614, 25.707844458230333]),
+    ("rgamma at -800", special.rgamma, -800.0, [0, INF, -INF, INF]),
+    ("rgamma at -801", special.rgamma, -801.0, [0, -INF, INF, -INF]),
+    ("rgamma at -800.5", special.rgamma, -800.5, [-INF, INF, -INF, INF]),
+    ("rgamma at -172 and a bit", special.rgamma, float(np.nextafter(-172.0, 0)), [6.0667590582115628e297, INF, -INF]),
+    ("rgamma at -infinity", special.rgamma, -INF, [0, 0, 0]),
     ("rgamma at infinity", special.rgamma, INF, [0, 0, 0]),
     ("spence", special.spence, 0.0, [math.pi**2 / 6, -INF, INF, -INF]),
     ("spence at infinity", special.spence, INF, [-INF, 0, 0]),
@@ -331,10 +336,10 @@ OF_TWO: dict[str, tuple[Callable[..., Any], list[list[float]], list[list[list[fl
     ),
     "zeta": (
         special.zeta,
-        [[1, INF, 2, INF, INF], [1, 1, INF, 2, 0.5]],
+        [[1, INF, 2, INF, INF, 1], [1, 1, INF, 2, 0.5, INF]],
         [
-            [[-INF, 0, 0, 0, INF], [INF, 0, 0, 0, INF]],
-            [[-(math.pi**2) / 6, -INF, 0, 0, -INF], [2.404113806319188, INF, 0, 0, INF]],
+            [[-INF, 0, 0, 0, INF, 0], [INF, 0, 0, 0, INF, 0]],
+            [[-(math.pi**2) / 6, -INF, 0, 0, -INF, 0], [2.404113806319188, INF, 0, 0, INF, 0]],
         ],
     ),
     "betaln": (
