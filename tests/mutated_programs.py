@@ -352,6 +352,7 @@ def watch_files() -> None:
 
 def tried(kind: str, seed: int, folder: Path) -> tuple[str, str]:
     """What became of a case: `read`, `refused` or `fault`, and why."""
+    from lamina.diagnostics import from_exception
     from lamina.errors import InternalError, LaminaError
 
     opened.clear()
@@ -361,7 +362,8 @@ def tried(kind: str, seed: int, folder: Path) -> tuple[str, str]:
         became, why = "read", ""
     except LaminaError as error:
         why = str(error)
-        became = "refused" if PLACE[kind].search(why) and not isinstance(error, InternalError) else "fault"
+        has_place = PLACE[kind].search(why) or from_exception(error).location is not None
+        became = "refused" if has_place and not isinstance(error, InternalError) else "fault"
         why = why if became == "refused" else f"without a place: {type(error).__name__}: {why}"
     except Exception as error:
         became, why = "fault", f"{type(error).__name__}: {error}"

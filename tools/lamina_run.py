@@ -133,9 +133,11 @@ def of_module(
 ) -> tuple[Callable[..., Arrays], list[np.ndarray]]:
     """The function of a module and its fitted arguments."""
     from .. import pipeline
+    from ..dialects.module_rules import require_single_blocks
     from ..lowering.target import set_target
     from ..passes import run_passes
 
+    require_single_blocks(module)
     if (target := target_option(options)) is not None:
         set_target(module, target)
     if options.passes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i1, i32,
 
 from ...api.dtypes import numpy_dtype, tensor_type
 from ...api.programs import enumerated, structured
-from .faults import UnsupportedError
+from . import factorizations
 from .writing import Writer, element_of, flag, ints, number, shape_of
 
 Rule = Callable[[Writer, Any], Any]
@@ -101,8 +102,12 @@ def _gauss(w: Writer, op: Any) -> Any:
 
 
 def _sech2(w: Writer, op: Any) -> Any:
-    t = w.one("tanh", list(op.operands))
-    return [w.one("subtract", [w.full(1, t), w.one("multiply", [t, t])])]
+    # 4 / (e^x + e^-x)^2, which is exact where tanh has saturated
+    x = op.operands[0]
+    e = w.one("exponential", [w.one("negate", [w.one("abs", [x])])])
+    square = w.one("multiply", [e, e])
+    sum = w.one("add", [w.full(1, x), square])
+    return [w.one("divide", [w.one("multiply", [w.full(4, x), square]), w.one("multiply", [sum, sum])])]
 
 
 def _cmp(w: Writer, op: Any) -> Any:
@@ -222,6 +227,90 @@ def _windows(w: Writer, x: Any, kind: str, type: Any, window: Any, stride: Any, 
 def _reduce_window(w: Writer, op: Any) -> Any:
     rows = [_values(op, name) for name in ("window", "stride", "low", "high", "dilation")]
     return [_windows(w, op.operands[0], _word(op, "kind"), op.results[0].type, *rows)]
+
+
+def _recurrence(w: Writer, op: Any) -> Any:
+    factor, term = op.operands
+    dim, is_reverse = _number(op, "dim"), _word(op, "direction") == "reverse"
+    shape, element = shape_of(term), element_of(term)
+    if 0 in shape:
+        return [term]
+    sizes = [1 if d == dim else n for d, n in enumerate(shape)]
+    row = tensor_type(element, sizes)
+    zeros = w.broadcast(w.constant(0, element), (), sizes)
+    start = [w.constant(np.int64(0), i64), zeros, term, factor, term]
+
+    def body(w: Writer, k: Any, before: Any, y: Any, factor: Any, term: Any) -> Any:
+        zero, one = w.constant(np.int64(0), i64), w.constant(np.int64(1), i64)
+        at = w.one("subtract", [w.constant(np.int64(shape[dim] - 1), i64), k]) if is_reverse else k
+        offsets = [at if d == dim else zero for d in range(len(shape))]
+        a, t = (w.one("dynamic_slice", [x, *offsets], row, slice_sizes=ints(sizes)) for x in (factor, term))
+        found = w.one("add", [w.one("multiply", [a, before]), t])
+        return [w.one("add", [k, one]), found, w.one("dynamic_update_slice", [y, found, *offsets]), factor, term]
+
+    types = [v.type for v in start]
+    test = w.region(types, lambda w, k, *_: [w.compare("LT", k, w.constant(np.int64(shape[dim]), i64))])
+    return [w.op("while", start, types, [test, w.region(types, body)])[2]]
+
+
+def _extremes(w: Writer, op: Any, carried: Sequence[Any]) -> Sequence[Any]:
+    """Elements of arrays where each window of the first operand has its first extreme; -1 and 0 for a window without one.
+
+    The first of these arrays are the indices of elements.
+    """
+    x, kind = op.operands[0], _word(op, "kind")
+    window, stride, low, high, dilation = (_values(op, name) for name in ("window", "stride", "low", "high", "dilation"))
+    arrays = [x, *carried]
+    elements = [element_of(v) for v in arrays]
+    inits = [w.constant(identity(kind, elements[0]), elements[0]), w.constant(np.int64(-1), i64)]
+    inits += [w.constant(0, element) for element in elements[2:]]
+    scalars = [tensor_type(element, ()) for element in elements]
+
+    def body(w: Writer, *given: Any) -> Any:
+        one, two = given[: len(arrays)], given[len(arrays) :]
+        beyond = w.compare("GT" if kind == "max" else "LT", one[0], two[0])
+        nan, other = (w.compare("NE", v[0], v[0]) for v in (one, two))
+        beyond = w.one("or", [beyond, w.one("and", [nan, w.one("not", [other])])])
+        equal = w.one("or", [w.compare("EQ", one[0], two[0]), w.one("and", [nan, other])])
+        is_first = w.one("or", [beyond, w.one("and", [equal, w.compare("LT", one[1], two[1])])])
+        return [w.select(is_first, a, b) for a, b in zip(one, two, strict=True)]
+
+    n = [(size + a + b - (k - 1) * d - 1) // s + 1
+         for size, a, b, k, d, s in zip(shape_of(x), low, high, window, dilation, stride, strict=True)]  # fmt: skip
+    props = {
+        "window_dimensions": ints(window),
+        "window_strides": ints(stride),
+        "window_dilations": ints(dilation),
+        "padding": _pairs(low, high),
+    }
+    types = [tensor_type(element, n) for element in elements]
+    return list(w.op("reduce_window", [*arrays, *inits], types, [w.region([*scalars, *scalars], body)], **props))
+
+
+def _element_numbers(w: Writer, x: Any) -> Any:
+    return w.reshape(w.iota((prod(shape_of(x)),), 0, i64), shape_of(x))
+
+
+def _window_pick(w: Writer, op: Any) -> Any:
+    x, t = op.operands
+    return [_extremes(w, op, [_element_numbers(w, x), t])[2]]
+
+
+def _window_put(w: Writer, op: Any) -> Any:
+    x, t = op.operands
+    shape, element = shape_of(x), element_of(t)
+    index = _extremes(w, op, [_element_numbers(w, x)])[1]
+    count = prod(shape_of(t))
+    flat = w.broadcast(w.constant(0, element), (), (prod(shape),))
+    text = "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1"
+    props = {
+        "scatter_dimension_numbers": structured("stablehlo.scatter", text),
+        "indices_are_sorted": flag(False),
+        "unique_indices": flag(False),
+    }
+    # an index of -1 is outside: its element is dropped
+    operands = [flat, w.reshape(index, (count, 1)), w.reshape(t, (count,))]
+    return [w.reshape(w.op("scatter", operands, [flat.type], [w.combining(element, "add")], **props)[0], shape)]
 
 
 def _scan(w: Writer, op: Any) -> Any:
@@ -389,29 +478,6 @@ def _threefry(w: Writer, op: Any) -> Any:
     return [x if word == "first" else y if word == "second" else w.one("xor", [x, y])]
 
 
-def _cholesky(w: Writer, op: Any) -> Any:
-    if len(op.operands) != 1:
-        raise UnsupportedError("of planes has no form in StableHLO")
-    x = op.operands[0]
-    shape = shape_of(x)
-    y = w.one("cholesky", [x], lower=flag(True))
-    rows, columns = (w.iota(shape, len(shape) - k, i64) for k in (2, 1))
-    return [w.select(w.compare("GE", rows, columns), y, w.full(0, y))]
-
-
-def _triangular_solve(w: Writer, op: Any) -> Any:
-    if len(op.operands) != 2:
-        raise UnsupportedError("of planes has no form in StableHLO")
-    form = "TRANSPOSE" if _word(op, "form") == "transposed" else "NO_TRANSPOSE"
-    props = {
-        "left_side": flag(True),
-        "lower": flag(_word(op, "side") == "lower"),
-        "unit_diagonal": flag(_word(op, "diagonal") == "unit"),
-        "transpose_a": enumerated("stablehlo.transpose", form),
-    }
-    return [w.one("triangular_solve", list(op.operands), op.operands[1].type, **props)]
-
-
 def _names(op: Any, name: str) -> Any:
     found = op.properties[name]
     return found.root_reference.data if hasattr(found, "root_reference") else [each.root_reference.data for each in found]
@@ -519,6 +585,9 @@ RULES: dict[str, Rule] = {
     "conv": _conv,
     "reduce_window": _reduce_window,
     "scan": _scan,
+    "recurrence": _recurrence,
+    "window_pick": _window_pick,
+    "window_put": _window_put,
     "gather": _gather,
     "scatter": _scatter,
     "sort": _sort,
@@ -529,12 +598,20 @@ RULES: dict[str, Rule] = {
     "from_pairs": _from_pairs,
     "interleave": _interleave,
     "threefry2x32": _threefry,
-    "cholesky": _cholesky,
-    "triangular_solve": _triangular_solve,
     "call": _call,
     "case": _case,
     "while": _while,
     "for": _for,
     "after": _after,
+    "cholesky": factorizations.cholesky,
+    "triangular_solve": factorizations.triangular_solve,
+    "lu": factorizations.lu,
+    "permutation": factorizations.permutation,
+    "householder": factorizations.householder,
+    "householder_product": factorizations.householder_product,
+    "eigh": factorizations.eigh,
+    "square_svd": factorizations.square_svd,
+    "schur": factorizations.schur,
+    "eig": factorizations.eig,
 }
 """The translation of each op that has one."""

@@ -129,6 +129,57 @@ def geev(site: Any, operands: Sequence[Any]) -> Any:
     return [*values, vl, vr, _failed(lnp.expand_dims(w, -1))]
 
 
+def _hessenberg(x: Any) -> tuple[Any, Any, Any]:
+    """Hessenberg's form with a real subdiagonal, the reflectors below it in rows of their own, and their factors.
+
+    The library's transformation may differ from the product of reflectors in phases of columns; the form follows these.
+    """
+    n = x.shape[-1]
+    h, z = lnl.hessenberg(x, calc_q=True)
+    if n < 2:
+        return h, z[..., 1:, 1:], z[..., 1:, 0]
+    phases = lnp.ones_like(h[..., 0])
+    if x.dtype.kind == "c":
+        last = h[..., n - 1, n - 2]
+        phases = lift(phases).at[..., n - 1].set(lnp.where(last == 0, 1, lnp.sign(last)))
+        z = z * phases[..., None, :]
+    packed, taus = lnl.qr(z[..., 1:, 1:], "raw")
+    packed = lnp.matrix_transpose(packed)
+    signs = lnp.sign(lnp.diagonal(packed, 0, -2, -1).real).astype(x.dtype)  # of R, which is diagonal
+    phases = phases * lnp.concatenate([lnp.ones_like(signs[..., :1]), signs], -1)
+    return lnp.conjugate(phases)[..., :, None] * h * phases[..., None, :], packed, taus
+
+
+def _below_subdiagonal(packed: Any) -> Any:
+    return lnp.pad(lnp.tril(packed, -1), [(0, 0)] * (packed.ndim - 2) + [(1, 0), (0, 1)])
+
+
+def gehrd(site: Any, operands: Sequence[Any]) -> Any:
+    """Hessenberg's form with the reflectors below it, and their factors."""
+    (x,) = operands
+    options = site.get("mhlo.backend_config") or {}
+    n = x.shape[-1]
+    if (options.get("low"), options.get("high")) != (1, n):
+        raise UnsupportedError(f"reduces rows {options.get('low')} to {options.get('high')} of {n} alone")
+    h, packed, taus = _hessenberg(x)
+    return [lnp.triu(h, -1) + _below_subdiagonal(packed), taus, lnp.zeros(x.shape[:-2], np.int32)]
+
+
+def sytrd(site: Any, operands: Sequence[Any]) -> Any:
+    """The tridiagonal form of symmetric matrices, of which one triangle is read, its two diagonals, and the reflectors."""
+    (x,) = operands
+    is_upper = _option(site, "uplo") == "U"
+    x = x[..., ::-1, ::-1] if is_upper else x  # the upper form is the lower one of the reversed order
+    below = lnp.tril(x, -1)
+    diagonal = lnp.diagonal(x, 0, -2, -1).real
+    t, packed, taus = _hessenberg(lift(below + _adjoint(below) + lnp.eye(x.shape[-1], dtype=x.dtype) * diagonal[..., None, :]))
+    stored = lnp.tril(lnp.triu(t, -1)) + _below_subdiagonal(packed)
+    d, e = (lnp.diagonal(t, k, -2, -1).real for k in (0, -1))
+    if is_upper:
+        stored, d, e, taus = stored[..., ::-1, ::-1], d[..., ::-1], e[..., ::-1], taus[..., ::-1]
+    return [stored, d, e, taus, lnp.zeros(x.shape[:-2], np.int32)]
+
+
 def gtsv(site: Any, operands: Sequence[Any]) -> Any:
     """The solution of a tridiagonal system; the diagonals are given back as they are."""
     below, diagonal, above, right = operands
@@ -153,6 +204,9 @@ _ROUTINES: dict[str, tuple[str, Callable[[Any, Sequence[Any]], Any]]] = {
     "gesdd": ("sdcz", gesdd),
     "gees": ("sdcz", gees),
     "geev": ("sdcz", geev),
+    "gehrd": ("sdcz", gehrd),
+    "sytrd": ("sd", sytrd),
+    "hetrd": ("cz", sytrd),
     "gtsv": ("sdcz", gtsv),
 }
 ROUTINES = {f"lapack_{kind}{name}_ffi": f for name, (kinds, f) in _ROUTINES.items() for kind in kinds}

@@ -329,6 +329,7 @@ TABLE: dict[str, Row] = {
     **{f"chlo.broadcast_{name}": broadcasting.broadcasting(row.evaluate) for name, row in _of_two().items()},
     "chlo.constant": Row(_constant, raw=True),
     "chlo.constant_like": Row(broadcasting.constant_like),
+    "chlo.scan": Row(control.scan_, several=True),
     "chlo.top_k": Row(_top_k, several=True),
     "chlo.ragged_dot": Row(contractions.ragged_dot),
 }

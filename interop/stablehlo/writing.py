@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,11 +50,23 @@ class Writer:
     def __init__(self, ctx: Any, insert: Callable[[Any], None], location: Any) -> None:
         self.ctx, self.insert, self.location = ctx, insert, location
 
-    def op(self, name: str, operands: Sequence[Any], types: Sequence[Any], regions: Sequence[Region] = (), **props: Any) -> Any:
+    def op(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        types: Sequence[Any],
+        regions: Sequence[Region] = (),
+        attributes: Mapping[str, Any] | None = None,
+        **props: Any,
+    ) -> Any:
         """An op by its name without `stablehlo.`; its results."""
         full = name if "." in name else f"stablehlo.{name}"
         made = self.ctx.get_op(full).create(
-            operands=list(operands), result_types=list(types), properties=props, regions=list(regions)
+            operands=list(operands),
+            result_types=list(types),
+            properties=props,
+            attributes=dict(attributes or {}),
+            regions=list(regions),
         )
         made.location = self.location
         self.insert(made)

@@ -27,7 +27,6 @@ class Outline(Primitive):
     """The body of `loop` becomes a function that is called."""
 
     name = "loop-outline"
-    keeps_lines = True
     places = True
     loop: str
 

@@ -91,7 +91,6 @@ class Split(Primitive):
     """`loop` becomes two, the inner one of at most `size` iterations."""
 
     name = "loop-split"
-    keeps_lines = True
     loop: str
     size: int
 

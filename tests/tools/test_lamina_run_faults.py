@@ -29,6 +29,19 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
+@pytest.mark.parametrize("options", [["--args", "rand:4xf32"], ["--random"], ["--random", "--interpret"]])
+def test_functions_with_branches_are_refused(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^bb1
+^bb1:
+  func.return %x : tensor<4xf32>
+}
+"""
+    assert lamina_run.main([write(tmp_path / "two.mlir", text), *options]) == 1
+    error = capsys.readouterr().err
+    assert "two.mlir:2:3: error: 'func.func' op @main has 2 blocks" in error and "internal" not in error
+
+
 def test_scalars_are_interpreted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = write(tmp_path / "scalar.mlir", SCALAR)
     assert lamina_run.main([file, "--interpret", "--args", "1.5", "7"]) == 0

@@ -64,8 +64,21 @@ func.func @no_graph_op(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @pivots(%x: tensor<3x3xf32>) -> tensor<3x3xf32> {
-  // expected-error@+1 {{'graph.lu' op has no form in StableHLO}}
-  %0, %1 = graph.lu %x : tensor<3x3xf32> -> (tensor<3x3xf32>, tensor<3xi32>)
-  return %0 : tensor<3x3xf32>
+/// Factorizations are calls of LAPACK, whose matrices are stored by columns and whose rows count from 1.
+// CHECK-LABEL: @pivots
+//       CHECK:   call_target_name = "lapack_sgetrf_ffi"
+//  CHECK-SAME:   operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>]
+//       CHECK:   %[[ONE:.*]] = stablehlo.broadcast_in_dim
+//       CHECK:   stablehlo.subtract %{{.*}}, %[[ONE]] : tensor<2x3xi32>
+func.func @pivots(%x: tensor<2x3x3xf32>) -> tensor<2x3xi32> {
+  %0, %1 = graph.lu %x : tensor<2x3x3xf32> -> (tensor<2x3x3xf32>, tensor<2x3xi32>)
+  return %1 : tensor<2x3xi32>
+}
+
+// -----
+
+func.func @printed(%x: tensor<3x3xf32>) {
+  // expected-error@+1 {{'graph.print' op has no form in StableHLO}}
+  graph.print "{0}"(%x) : (tensor<3x3xf32>) -> ()
+  return
 }

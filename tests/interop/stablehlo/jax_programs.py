@@ -32,6 +32,17 @@ def programs() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     def attention(q: Any, k: Any, v: Any) -> Any:
         return jax.nn.dot_product_attention(q, k, v, is_causal=True)
 
+    def hessenberg(x: Any) -> Any:
+        packed, taus = lax.linalg.hessenberg(x)
+        h, q = jnp.triu(packed, -1), lax.linalg.householder_product(packed[1:, :-1], taus)
+        q = jnp.pad(q, ((1, 0), (1, 0))).at[0, 0].set(1)
+        return q @ h @ q.conj().T, jnp.abs(h)
+
+    def tridiagonal(x: Any, lower: bool) -> Any:
+        _, d, e, taus = lax.linalg.tridiagonal(x + x.conj().T, lower=lower)
+        return d, jnp.abs(e), jnp.abs(taus)
+
+    square = RNG.normal(size=(5, 5)).astype(np.float32)
     heads = RNG.normal(size=(1, 6, 2, 4)).astype(np.float32)
     image = RNG.normal(size=(1, 2, 6, 6)).astype(np.float32)
     filters = RNG.normal(size=(4, 1, 3, 3)).astype(np.float32)
@@ -70,6 +81,8 @@ def programs() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
         "cumsum": (lambda x: (jnp.cumsum(x, 0), lax.cumprod(x, 1, reverse=True)), (X,)),
         "fft": (lambda x: (jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x)), jnp.fft.fft2(x)), (X,)),
         "potrf": (lambda x: lax.linalg.cholesky(x, symmetrize_input=False), (positive,)),
+        "hessenberg": (lambda x: (*hessenberg(x), *hessenberg(x + 1j * x.T)), (square,)),
+        "tridiagonal": (lambda x: (*tridiagonal(x, True), *tridiagonal(x + 1j * x.T, False)), (square,)),
         "cholesky": (jnp.linalg.cholesky, (positive,)),
         "integers": (lambda x: (x // 3, x % 3, x << 2, x >> 1, ~x, lax.population_count(x), lax.clz(x)), (INTS,)),
         "divide_by_zero": (lambda x: (lax.div(x, x * 0), lax.rem(x, x * 0)), (INTS,)),

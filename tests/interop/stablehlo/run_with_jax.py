@@ -18,6 +18,9 @@ def main(source: str, output: str) -> None:
     jax.config.update("jax_enable_x64", True)
     from jax._src import xla_bridge
     from jax._src.lib import xla_client
+    from jaxlib import lapack
+
+    lapack.prepare_lapack_call("getrf_ffi", np.dtype(np.float32))  # loads the functions of SciPy that custom calls name
 
     backend = xla_bridge.get_backend("cpu")
     devices = xla_client.DeviceList(tuple(backend.local_devices()[:1]))

@@ -161,6 +161,30 @@ def test_checks_compare_where_the_program_runs() -> None:
         f(x, np.float32([2, np.nan]))
 
 
+SCAN = """
+func.func @main(%x: tensor<2x5xf32>, %init: tensor<2xf32>) -> (tensor<2x5xf32>, tensor<2xf32>) {{
+  %y, %c = "chlo.scan"(%x, %init) <{{dimension = 1 : i64, is_reverse = {reverse}, operandSegmentSizes = array<i32: 1, {inits}>,
+      resultSegmentSizes = array<i32: 1, 1>}}> ({{
+  ^bb0(%a: tensor<2xf32>, %b: tensor<2xf32>):
+    %s = stablehlo.subtract %b, %a : tensor<2xf32>
+    stablehlo.return %s, %s : tensor<2xf32>, tensor<2xf32>
+  }}) : (tensor<2x5xf32>, tensor<2xf32>) -> (tensor<2x5xf32>, tensor<2xf32>)
+  return %y, %c : tensor<2x5xf32>, tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scan_carries_along_a_dim(reverse: bool) -> None:
+    x, init = np.arange(10, dtype=np.float32).reshape(2, 5), np.float32([1, 2])
+    y, carried = lm.from_stablehlo(SCAN.format(reverse=str(reverse).lower(), inits=1))(x, init)
+    order = slice(None, None, -1 if reverse else 1)
+    want = (init[:, None] - np.cumsum(x[:, order], 1))[:, order]
+    np.testing.assert_array_equal(y, want)
+    np.testing.assert_array_equal(carried, want[:, 0 if reverse else -1])
+    with pytest.raises(lm.CompileError, match=r"<stablehlo>:3:12: .* has 2 operands in segments \[1, 2\]"):
+        lm.from_stablehlo(SCAN.format(reverse="false", inits=2))(x, init)
+
+
 def mutated(text: str, rng: random.Random) -> str:
     """A text with a few characters, words or lines changed."""
     for _ in range(rng.randint(1, 3)):
