@@ -1,4 +1,4 @@
-"""Loads object files into this process, with the thread runtime where they need it."""
+"""Loads object files into this process, with the thread runtime and the printing that they need."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ def load_object(obj: bytes, symbols: Iterable[str], imports: Mapping[str, int] |
         from .parallel import imports as thread_runtime
 
         needed = {**thread_runtime(), **needed}
+    if b"lamina_print" in obj:
+        from ..runtime.prints import imports as printing
+
+        needed = {**printing(), **needed}
     return link(obj, exports, needed)
 
 

@@ -135,6 +135,7 @@ def _compiled(module: ModuleOp, ctx: Context | None, target: Target) -> tuple[st
     """The code for one target; each function's signature and whether it takes a number of threads; whether a loop has them."""
     from ..dialects.loop.loops import ForOp, KernelOp
     from ..dialects.loop.memory import LaunchOp
+    from ..dialects.loop.prints import PrintOp
     from ..dialects.program import FuncOp
     from ..dialects.verify_module import effects_of
     from ..executor.kernels import takes_status
@@ -148,6 +149,10 @@ def _compiled(module: ModuleOp, ctx: Context | None, target: Target) -> tuple[st
         for effect in effects_of(module):
             rule = "needs Python, which an object for other programs has not: lower it with lm.jit or run it by lamina-run"
             raise placed(CompileError(f"'{effect.name}' op {effect.kind.data} {rule}"), effect)
+        for op in module.walk():
+            if isinstance(op, PrintOp):
+                rule = "needs Python, which an object for other programs has not: take print(...) out of the kernel"
+                raise placed(CompileError(f"'loop.print' op {rule}"), op)
         launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp)}
         functions: dict[str, tuple[Signature, bool]] = {}
         for op in module.body.block.ops:

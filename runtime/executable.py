@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..dialects.sizes.binding import Dim
-from . import abi
+from . import abi, prints
 from .arguments import Prepared, accepts, prepare
 from .array import empty
 from .arrays import Array, address
@@ -118,6 +118,8 @@ class Executable:
         """Raise for the words of status."""
         if status[0] == RAISED:
             raise_pending()
+        if status[0] == prints.RAISED:
+            prints.raise_pending()
         if self.failed is not None:
             self.failed(status)
         if status[0] == NO_MEMORY:

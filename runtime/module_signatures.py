@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ..dialects.loop.effects import CallbackOp
 from ..dialects.loop.loops import ForOp, KernelOp, parent_loops
 from ..dialects.loop.parameters import Interface, Parameter
+from ..dialects.loop.prints import PrintOp
 from ..dialects.program import FuncOp
 from ..dialects.sizes.binding import Dim, dims_of, is_plain_symbol
 from ..dialects.sizes.text import spell
@@ -17,7 +18,7 @@ from ..dialects.types import element_of, numpy_dtype, shape_of
 from ..dialects.verify_module import effects_of, may_stop
 from ..errors import CompileError
 from .effect_sites import Site
-from .signature import ArrayParam, Param, ScalarParam, Signature
+from .signature import RELEASE_GIL_WORK, ArrayParam, Param, ScalarParam, Signature
 
 HEAVY_ELEMENTS = {0: 1 << 15, 1: 1 << 15, 2: 1 << 13}
 """From how many array elements a kernel is worth releasing the GIL, by the depth of its loops; deeper: always."""
@@ -62,7 +63,7 @@ def signature_of(module: ModuleOp, entry: str, names: Sequence[str] | None = Non
             args,
             results,
             function.arena_bytes,
-            None if function.work is None else function.work.value.data,
+            RELEASE_GIL_WORK if _prints(module) else None if function.work is None else function.work.value.data,
             function.donation_pairs,
             tuple(map(str, meant)),
             HEAVY_OPEN,
@@ -98,10 +99,15 @@ def kernel_signature_of(kernel: KernelOp, kind: type[Signature] = Signature) -> 
     depth = max((len(parent_loops(op)) + 1 for op in kernel.walk() if isinstance(op, ForOp)), default=0)
     try:
         params = tuple(_param(interface, parameter) for parameter in interface.parameters)
-        symbols, heavy = tuple(interface.names), HEAVY_ELEMENTS.get(depth, 0)
+        symbols, heavy = tuple(interface.names), 0 if _prints(kernel) else HEAVY_ELEMENTS.get(depth, 0)
         return kind(interface.kernel, params, symbols=symbols, heavy=heavy, is_kernel=True)
     except ValueError as error:
         raise CompileError(f"kernel @{interface.kernel} cannot be called: {error}") from None
+
+
+def _prints(op: Operation) -> bool:
+    """Whether a kernel prints: its threads need the GIL, which the call must not hold meanwhile."""
+    return any(isinstance(inner, PrintOp) for inner in op.walk())
 
 
 def _param(interface: Interface, parameter: Parameter) -> Param:

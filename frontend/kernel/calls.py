@@ -267,6 +267,8 @@ class Calls(Expressions):
         if isinstance(node.func, ast.Attribute) and self.array(node.func.value) is not None:
             names = ", ".join(sorted(REDUCTIONS))
             return f"arrays have no methods in kernels but {names}, so no '{what}': write loops"
+        if function is print:
+            return "print(...) has no value: it is a statement of its own"
         if function is MISSING:
             return f"unknown function '{what}': kernels call functions that are defined before them"
         there = "functions of math and NumPy of numbers, sums and extremes of arrays, and functions written in Python"

@@ -20,6 +20,7 @@ from . import complexes, prelude
 from .annotations import ArrayType, ScalarType, spelled
 from .iteration import Iteration
 from .parameters import Parameters
+from .printing import add_print
 from .products import add_product
 from .rounding import is_rounded
 from .scope import IN_BRANCH, hint
@@ -140,6 +141,9 @@ class Statements(Iteration):
             return  # a docstring
         if isinstance(value, ast.Call) and (function := self.helper(value.func)) is not None:
             self.inline(self, value, function)
+            return
+        if isinstance(value, ast.Call) and self.resolve(value.func) is print:
+            add_print(self, value)
             return
         self.value(value)  # it may be wrong for a better reason
         self.refuse(node, "an expression alone does nothing: assign it")

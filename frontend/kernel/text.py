@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, A
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
+from ...dialects.loop.prints import PrintOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import element_of, numpy_dtype, scalar_of
 
@@ -135,6 +136,9 @@ class _Printer:
             self.alloc(op)
         elif isinstance(op, CheckOp):
             self.emit(f"check({self.value(op.condition)}, {self.value(op.value)})")
+        elif isinstance(op, PrintOp):
+            given = ", ".join([repr(op.text.data), *map(self.value, op.values)])
+            self.emit(f"print({given})")
         elif isinstance(op, PrefetchOp):
             self.emit(f"prefetch({self.value(op.buffer)}[{self.subscripts(op.map.data, op.indices)}])")
         elif not isinstance(op, YieldOp):

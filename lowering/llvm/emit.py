@@ -20,6 +20,7 @@ from ...dialects import program
 from ...dialects.loop.gather import ScatterOp
 from ...dialects.loop.loops import KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LaunchOp, StoreOp
+from ...dialects.loop.prints import PrintOp
 from ...dialects.loop.repeat import CallOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.verify_module import effects_of
@@ -28,7 +29,7 @@ from ..analysis.facts import keeping
 from ..analysis.llvm_gains import gains_from_llvm
 from ..analysis.nests import holds, ops_in
 from ..donation import aliased_arguments
-from . import emit_effects, emit_host, emit_loops, emit_memory, emit_reduce, emit_scalar, emit_vector
+from . import emit_effects, emit_host, emit_loops, emit_memory, emit_print, emit_reduce, emit_scalar, emit_vector
 from .emit_core import START, Effect, FunctionEmitter, ModuleEmitter, Pure
 from .emit_debug import LineTable
 from .emit_host import CALLED, global_text, kernel_symbol, symbol, takes_status
@@ -46,6 +47,7 @@ EFFECTS: dict[str, Effect] = {
     **emit_memory.EFFECTS,
     **emit_host.EFFECTS,
     **emit_effects.EFFECTS,
+    **emit_print.EFFECTS,
 }
 """From op name to the writer of an op with effects or control flow."""
 
@@ -246,7 +248,7 @@ def _is_inlined(op: KernelOp | program.FuncOp) -> bool:
     ops = op.body.block.ops
     is_short = len(ops) <= INLINED_OPS and not any(inner.regions for inner in ops)
     if isinstance(op, KernelOp):
-        return is_short and not holds(op, AllocOp, CheckOp)
+        return is_short and not holds(op, AllocOp, CheckOp, PrintOp)
     return is_short and op.is_private
 
 

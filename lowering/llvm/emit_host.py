@@ -24,11 +24,11 @@ from .emit_types import buffer_strides, element_count, fail, memory_type
 def symbol(name: str) -> str:
     """A global name, quoted where LLVM needs it."""
     plain = name.isascii() and all(c.isalnum() or c in "_.$-" for c in name) and not name[:1].isdigit()
-    return "@" + (name if plain and name else '"' + name.encode().decode("latin-1").translate(_ESCAPES) + '"')
+    return "@" + (name if plain and name else '"' + name.encode().decode("latin-1").translate(ESCAPES) + '"')
 
 
 # each byte of a c"..." string or a quoted name as LLVM spells it
-_ESCAPES = {k: chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}" for k in range(256)}
+ESCAPES = {k: chr(k) if 32 <= k < 127 and chr(k) not in '"\\' else f"\\{k:02X}" for k in range(256)}
 
 
 CALLED = frozenset({"malloc", "free", "memcpy", "memmove", "memset", "fma", "fmaf", "fmod", "fmodf", "lamina_parallel"})
@@ -64,7 +64,7 @@ def global_text(op: memref.GlobalOp) -> str:
     head = f"{name} = {'private unnamed_addr constant' if op.constant is not None else 'internal global'} [{len(data)} x i8] "
     if not any(data):
         return head + "zeroinitializer, align 64"
-    return f'{head}c"{data.decode("latin-1").translate(_ESCAPES)}", align 64'
+    return f'{head}c"{data.decode("latin-1").translate(ESCAPES)}", align 64'
 
 
 def _shift(e: FunctionEmitter, op: Operation, offset: int | str, elem: str) -> None:

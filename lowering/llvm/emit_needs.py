@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import AllocOp, CheckOp
+from ...dialects.loop.prints import PrintOp
 from ..analysis.nests import ops_in, walk
 from ..analysis.parallel import worth_threads
 from ..plan_buffers import STACK_LIMIT_BYTES, scratch_layout, size_bytes
@@ -53,7 +54,7 @@ def reports_status(op: KernelOp) -> bool:
     loop that would be worth them on some machine.
     """
     for inner in walk(op):
-        if isinstance(inner, CheckOp):
+        if isinstance(inner, CheckOp | PrintOp):
             return True
         if isinstance(inner, AllocOp) and inner.space.data == "scratch":
             if inner.sizes or size_bytes(inner.buffer.type, inner) > STACK_LIMIT_BYTES:

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from ...codegen.targets import Target
 from ...dialects.loop.loops import ForOp, KernelOp
 from ...dialects.loop.memory import LaunchOp, PrefetchOp
+from ...dialects.loop.prints import PrintOp
 from ..analysis.bounds import constant_extent
 from ..analysis.nests import holds, ops_in, statements, unique_names
 from ..fallbacks import Fallback
@@ -114,6 +115,8 @@ def schedule_kernel(
     """
     from ..strategies import in_order
 
+    if holds(kernel.body.block, PrintOp):  # lines come in the order of the loops
+        return
     if order_free:
         _drop_empty(kernel)
     unique_names(kernel)
@@ -132,6 +135,8 @@ def schedule_rest(
     """
     from ..strategies import REST, NestStrategy
 
+    if holds(kernel.body.block, PrintOp):
+        return
     unique_names(kernel)
     has_hints = holds(kernel.body.block, PrefetchOp)  # then the author has chosen them
     left = [s for s in REST if not (has_hints and "loop-prefetch-rows" in s.leaves)]

@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ...dialects.loop.loops import LARGEST_STEP, ForOp, KernelOp
+from ...dialects.loop.prints import PrintOp
 from ...errors import ScheduleError, placed
 from ..analysis.facts import changing
-from ..analysis.nests import loops, unique_names
+from ..analysis.nests import holds, loops, unique_names
 from ..analysis.placement import are_placed, drop_obstacles
 
 _SCHEDULED = StringAttr("scheduled")
@@ -36,6 +37,9 @@ class Primitive(ModulePass):
     kernel: str | None = field(default=None, kw_only=True)
     places: ClassVar[bool] = False
     """Whether the primitive only assigns loops to threads or outlines them. Analyses of the kernel then stay valid."""
+
+    keeps_lines: ClassVar[bool] = False
+    """Whether what a kernel prints stays, and in the order that its loops give it."""
 
     def check(self, kernel: KernelOp) -> None:
         """Raise ScheduleError unless the primitive keeps the meaning of the kernel."""
@@ -53,6 +57,8 @@ class Primitive(ModulePass):
         unique_names(kernel)
         try:
             self._check_numbers()
+            if not self.keeps_lines and holds(kernel.body.block, PrintOp):
+                raise self.refuse("the kernel prints, and this step does not keep its lines in order: take print(...) out")
             self.check(kernel)
             made = self.commit(kernel)
         except ScheduleError as error:

@@ -27,6 +27,7 @@ class Outline(Primitive):
     """The body of `loop` becomes a function that is called."""
 
     name = "loop-outline"
+    keeps_lines = True
     places = True
     loop: str
 

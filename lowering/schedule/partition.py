@@ -174,6 +174,7 @@ class Partition(Primitive):
     """Restrict `loop` to where the inner conditions hold; the iterations before and after get separate loops."""
 
     name = "loop-partition"
+    keeps_lines = True
     loop: str
 
     def check(self, kernel: KernelOp) -> None:

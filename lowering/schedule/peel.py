@@ -127,6 +127,7 @@ class Peel(Primitive):
     """Give `count` iterations at the front (at the end, if negative) or, for 0, the partial tile a separate loop."""
 
     name = "loop-peel"
+    keeps_lines = True
     loop: str
     count: int = 0
 

@@ -23,6 +23,7 @@ class Serialize(Primitive):
     """`loop` becomes `seq`."""
 
     name = "loop-serialize"
+    keeps_lines = True
     loop: str
 
     def check(self, kernel: KernelOp) -> None:

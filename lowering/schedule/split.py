@@ -91,6 +91,7 @@ class Split(Primitive):
     """`loop` becomes two, the inner one of at most `size` iterations."""
 
     name = "loop-split"
+    keeps_lines = True
     loop: str
     size: int
 

@@ -97,6 +97,7 @@ class Unroll(Primitive):
     """`loop` is unrolled at emission: as a whole, or `factor` iterations at a time."""
 
     name = "loop-unroll"
+    keeps_lines = True
     loop: str
     factor: int = 0
 

@@ -28,6 +28,7 @@ class UseThreads(Primitive):
     """`loop` runs on threads, divided together with the next loops, `collapse` of them in all."""
 
     name = "loop-use-threads"
+    keeps_lines = True
     places = True
     loop: str
     collapse: int = 1

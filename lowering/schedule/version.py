@@ -59,6 +59,7 @@ class Version(Primitive):
     """The nest of `loop` gets a copy for at most, or exactly, `most` iterations."""
 
     name = "loop-version"
+    keeps_lines = True
     loop: str
     most: int
     exact: bool = False

@@ -31,11 +31,12 @@ from ...dialects.graph.kernel import KernelCallOp
 from ...dialects.loop.effects import CallbackOp
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
+from ...dialects.loop.prints import PrintOp
 from ...dialects.loop.repeat import BranchOp, CallOp, HostCallOp, RepeatOp, RepeatWhileOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.types import DYNAMIC, element_of, numpy_dtype, shape_of, tensor
 from ...errors import CompileError, DTypeError, ShapeError, about
-from .. import effects
+from .. import effects, prints
 from ..effect_sites import Site
 from . import accesses, buffers, monoids, scalars
 from .accesses import Step
@@ -94,6 +95,7 @@ class Interpreter:
             "loop.scatter": accesses.scatter,
             "loop.prefetch": lambda op, values: None,
             "loop.check": self._check,
+            "loop.print": self._print,
             "loop.alloc": self._alloc,
             "loop.launch": self._launch,
             "loop.repeat": self._repeat,
@@ -440,6 +442,10 @@ class Interpreter:
     def _check(self, op: CheckOp, values: Values) -> None:
         if not values[op.condition]:
             raise InterpreterError(f"'loop.check' op {op.status.value.data} failed for {values[op.value]}", op)
+
+    def _print(self, op: PrintOp, values: Values) -> None:
+        given = [dtype.type(values[value]) for dtype, value in zip(op.dtypes, op.values, strict=True)]
+        prints.write(op.text.data, given, op.flush is not None)
 
     def _launch(self, op: LaunchOp, values: Values) -> None:
         kernel = self.symbols.get(op.kernel.string_value())
