@@ -103,6 +103,10 @@ from .frontend.kernel.annotations import ui32 as ui32
 from .frontend.kernel.annotations import ui64 as ui64
 from .frontend.kernel.annotations import ui8 as ui8
 from .frontend.kernel.annotations import zeros as zeros
+from .frontend.kernel.assumptions import assume as assume
+from .frontend.kernel.assumptions import disjoint as disjoint
+from .frontend.kernel.assumptions import increasing as increasing
+from .frontend.kernel.assumptions import permutation as permutation
 from .frontend.kernel.call_kernel import call_kernel as call_kernel
 from .frontend.kernel.decorator import kernel as kernel
 from .frontend.kernel.philox import philox as philox
@@ -178,18 +182,18 @@ __all__ = [
     "Array", "BoundsError", "CheckError", "CompileError", "Compiled", "DTypeError", "Device", "DeviceArray", "DeviceError",
     "DifferentiationError", "ExtensionError", "GraphBreakError", "InternalError", "LaminaError", "Lowered", "Module",
     "RecompileError", "Record", "ScheduleError", "ShapeDtypeStruct", "ShapeError", "SizeError", "TensorSpec", "TracingError",
-    "add_sat", "after", "associative_scan", "bf16", "block_until_ready", "bool_", "buffer", "call_kernel", "call_op", "chain",
-    "check", "checkpoint", "closure_convert", "compile", "complex128", "complex64", "cond", "config", "convert_sat",
+    "add_sat", "after", "associative_scan", "assume", "bf16", "block_until_ready", "bool_", "buffer", "call_kernel", "call_op",
+    "chain", "check", "checkpoint", "closure_convert", "compile", "complex128", "complex64", "cond", "config", "convert_sat",
     "custom_gradient", "custom_jvp", "custom_vjp", "debug", "debug_nans", "device_get", "device_put", "dim", "disable_jit",
-    "dtype", "dtypes", "empty", "error_if", "eval_shape", "explain", "extend", "f16", "f32", "f64", "fft", "flatten_util",
-    "fori_loop", "from_dlpack", "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool", "get_threads",
-    "grad", "grid", "hessian", "i16", "i32", "i64", "i8", "image", "io_callback", "jacfwd", "jacobian", "jacrev", "jit", "jvp",
-    "kernel", "lax", "linalg", "linear_transpose", "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn",
-    "no_breaks", "no_recompile", "numpy", "ops", "parallel", "philox", "philox_normal", "philox_uniform", "pure_callback",
-    "random", "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass",
-    "register_primitive", "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target",
-    "remat", "save", "scan", "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "set_result_pool", "set_threads", "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx",
-    "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp",
-    "vmap", "watch", "while_loop", "zeros",
+    "disjoint", "dtype", "dtypes", "empty", "error_if", "eval_shape", "explain", "extend", "f16", "f32", "f64", "fft",
+    "flatten_util", "fori_loop", "from_dlpack", "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool",
+    "get_threads", "grad", "grid", "hessian", "i16", "i32", "i64", "i8", "image", "increasing", "io_callback", "jacfwd",
+    "jacobian", "jacrev", "jit", "jvp", "kernel", "lax", "linalg", "linear_transpose", "linearize", "load", "make_graph",
+    "make_jaxpr", "map", "named_scope", "nn", "no_breaks", "no_recompile", "numpy", "ops", "parallel", "permutation", "philox",
+    "philox_normal", "philox_uniform", "pure_callback", "random", "record", "register_dataclass", "register_device",
+    "register_kernel", "register_op", "register_pass", "register_primitive", "register_pytree_node", "register_rule",
+    "register_step", "register_strategy", "register_target", "remat", "save", "scan", "scipy", "segment_max", "segment_mean",
+    "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads", "special", "static", "stop_gradient",
+    "sub_sat", "switch", "target", "testing", "to_onnx", "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16",
+    "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop", "zeros",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from .assume import AssumeOp
 from .effects import CallbackOp
 from .gather import GatherOp, ScatterOp
 from .loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
@@ -15,7 +16,7 @@ Loop = Dialect(
     "loop",
     [
         *(KernelOp, ForOp, WhileOp, IfOp, YieldOp),
-        *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, PrintOp, ReduceLanesOp, LaunchOp),
+        *(AllocOp, LoadOp, StoreOp, GatherOp, ScatterOp, PrefetchOp, CheckOp, PrintOp, AssumeOp, ReduceLanesOp, LaunchOp),
         *(RepeatOp, RepeatWhileOp, BranchOp, CallOp, CallbackOp),
     ],
     [],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.loop.loops import ForOp, KernelOp
@@ -74,13 +74,13 @@ def build_kernel(
             kernel.add_texts("checks", statements.checks)
             statements.write_results(next(returns(tree.body), tree), kernel, len(parameters.types), needed)
         module = ModuleOp(Region(Block([kernel])))
-        _check(kernel, check_bounds)
+        _check(kernel, check_bounds, statements.fallbacks)
     except RecursionError:
         raise source.error(tree, f"kernel '{tree.name}' is nested too deeply: write it in several statements") from None
     return module
 
 
-def _check(kernel: KernelOp, check_bounds: bool) -> None:
+def _check(kernel: KernelOp, check_bounds: bool, fallbacks: Sequence[Operation]) -> None:
     """Refuse certain faults: accesses out of bounds, iterations of parallel loops that are not independent."""
     found = findings(kernel)
     for finding in found:
@@ -89,12 +89,22 @@ def _check(kernel: KernelOp, check_bounds: bool) -> None:
     for loop in [op for op in kernel.walk() if isinstance(op, ForOp) and op.kind.data == "parallel"]:
         try:
             conflict = carried_conflict(loop)
+            refusal = None if conflict is None else f"the iterations of a parallel loop depend on each other: {conflict}"
         except CannotDecide as reason:
-            doubt = f"cannot decide whether the iterations of a parallel loop are independent: {reason}; use range"
-            raise _at(loop, doubt) from None
-        if conflict is not None:
-            raise _at(loop, f"the iterations of a parallel loop depend on each other: {conflict}; use range")
+            refusal = f"cannot decide whether the iterations of a parallel loop are independent: {reason}"
+        if refusal is not None and any(op.regions[1].block in _blocks_around(loop) for op in fallbacks):
+            loop.properties["kind"] = StringAttr("seq")  # without the facts the order of the iterations is that of range
+        elif refusal is not None:
+            raise _at(loop, f"{refusal}; use range")
     insert_checks(kernel, found if check_bounds else [finding for finding in found if finding.unsettled])
+
+
+def _blocks_around(op: Operation) -> Iterator[Block]:
+    block = op.parent
+    while block is not None:
+        yield block
+        parent = block.parent_op()
+        block = None if parent is None else parent.parent
 
 
 def _avoidable(finding: Finding, kernel: KernelOp) -> bool:

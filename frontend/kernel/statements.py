@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.loop.loops import IfOp, KernelOp
@@ -18,6 +18,7 @@ from ...dialects.types import i1, is_float, memref
 from ...dialects.types import index as index_type
 from . import complexes, prelude
 from .annotations import ArrayType, ScalarType, spelled
+from .assumptions import add_assumptions, is_assumption
 from .iteration import Iteration
 from .parameters import Parameters
 from .printing import add_print
@@ -59,6 +60,7 @@ class Statements(Iteration):
         typed: the element types of variables that are annotated.
         read: the statements of functions that are called.
         checks: what the kernel says when it stops.
+        fallbacks: the conditions whose second branches are loops without assumed facts.
     """
 
     def __init__(self, source: Source, own: set[str], inline: Inline, loop_names: set[str], depth: int = 0):
@@ -68,6 +70,7 @@ class Statements(Iteration):
         self.typed: dict[str, ScalarType] = {}
         self.known, self.tables, self.read = {}, {}, {}
         self.checks: list[str] = []
+        self.fallbacks: list[Operation] = []
         self.closures: dict[str, ast.FunctionDef | ast.Lambda] = {}
         self.made, self.kept = {}, {}
         self.pinned = {}
@@ -117,7 +120,10 @@ class Statements(Iteration):
         return self.inline(self, node, function, args)
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
-        for statement in statements:
+        for k, statement in enumerate(statements):
+            if is_assumption(self, statement):
+                add_assumptions(self, statements[k:])
+                return
             method: Callable[[Any], None] | None = getattr(self, f"do_{type(statement).__name__}", None)
             if method is None:
                 what = type(statement).__name__.lower()
@@ -356,12 +362,16 @@ class Statements(Iteration):
         if isinstance(test, Number):  # a constant from outside decides
             self.run(node.body if test.value else node.orelse)
             return
-        condition = self.math(node.test).truth(test)
+        self.branches(node, self.math(node.test).truth(test))
+
+    def branches(self, node: ast.If, condition: SSAValue, facts: Sequence[Operation] = ()) -> None:
+        """Both branches of a condition; `facts` begin the first one."""
         blocks: list[Block] = []
         after: list[dict[str, Value | Array | Packed]] = []
         reasons: dict[str, str] = {}
         for statements in (node.body, node.orelse):
             with self.fork(Block()) as block:
+                block.add_ops(() if blocks else facts)
                 self.run(statements)
                 blocks.append(block)
                 after.append(self.env)
@@ -401,6 +411,8 @@ class Statements(Iteration):
             hint(result, variable)
             self.env[variable] = held(result, kind)
             self.lost.pop(variable, None)
+        if isinstance(node.test, ast.Constant):  # of `assume`
+            self.fallbacks.append(op)
         for variable, reason in reasons.items():
             self.lose(variable, reason)
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, Vecto
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, AffineMap
 
+from ...dialects.loop.assume import AssumeOp
 from ...dialects.loop.gather import GatherOp, ScatterOp
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp, YieldOp
 from ...dialects.loop.memory import AllocOp, CheckOp, LoadOp, PrefetchOp, ReduceLanesOp, StoreOp
@@ -136,6 +137,8 @@ class _Printer:
             self.alloc(op)
         elif isinstance(op, CheckOp):
             self.emit(f"check({self.value(op.condition)}, {self.value(op.value)})")
+        elif isinstance(op, AssumeOp):
+            self.emit(f"assume({op.kind.data}({self.value(op.buffer)}))")
         elif isinstance(op, PrintOp):
             given = ", ".join([repr(op.text.data), *map(self.value, op.values)])
             self.emit(f"print({given})")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
@@ -15,6 +16,8 @@ from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import AllocOp, LoadOp, StoreOp
 from ...dialects.loop.subscripts import linear_form
 from ...dialects.vocabulary import IndexCastOp, number_of
+from .affine import as_map
+from .conditions import known_at
 from .counting import bounds_of
 from .facts import kept
 from .linear import System
@@ -38,6 +41,17 @@ class Access:
         """The coefficients of indices and the constant, for each subscript of a load or store; None where it is not linear."""
         op = self.op
         return [_terms(expr, op.indices) for expr in op.map.data.results] if isinstance(op, LoadOp | StoreOp) else []
+
+    @cached_property
+    def sources(self) -> Sequence[LoadOp | None]:
+        """The loads whose elements are the subscripts of an access; None where a subscript is another expression."""
+        op = self.op
+        if isinstance(op, GatherOp | ScatterOp):
+            return [source_of(value) for value in op.subscripts]
+        if not isinstance(op, LoadOp | StoreOp) or op.lanes > 1:
+            return []
+        dims = [op.indices[e.position] if isinstance(e, AffineDimExpr) else None for e in op.map.data.results]
+        return [None if value is None else source_of(value) for value in dims]
 
     @property
     def conditional(self) -> bool:
@@ -94,11 +108,21 @@ class Instance:
         self.system, self.access, self.tag, self.shared = system, access, tag, shared
         self.variables: dict[SSAValue, str] = {}
         self.opaque = False
+        self.loaded: list[tuple[str, LoadOp]] = []
+        """Unknown values that are elements of arrays."""
         self._names = itertools.count()
         for loop in access.loops:
             name = shared.get(loop) or f"{tag}.{name_of(loop)}"
             self.variables[loop.index] = name
             self._domain(loop, name, loop in shared)
+        self._conditions()
+
+    def _conditions(self) -> None:
+        """The conditions on sizes around all loops: steps move accesses between those, but not out of these."""
+        for form in known_at(self.access.loops[0]) if self.access.loops else ():
+            if all(map(_is_size, form.values())):
+                expr, values = as_map([form])
+                self.system.ge(*self.linear(expr.results[0], values))
 
     def _domain(self, loop: ForOp, name: str, is_shared: bool) -> None:
         step = loop.step.value.data
@@ -168,6 +192,8 @@ class Instance:
         apart = [loop for loop in self.access.loops if loop not in self.shared]
         if any(is_inside(value, loop) for loop in apart):
             name = next(iter(self._unknown()))
+            if (load := source_of(value)) is not None:
+                self.loaded.append((name, load))
         else:  # the same value for both instances
             name, self.opaque = f"{value.name_hint or 'value'}.{id(value)}", True
         self.variables[value] = name
@@ -206,6 +232,24 @@ class Instance:
             terms, constant = found[op.lane_dim()]
             found[op.lane_dim()] = combine(terms, {lane: 1}, op.lane_step()), constant
         return found
+
+
+def source_of(value: SSAValue) -> LoadOp | None:
+    """The load of an integer, or of a vector of them, that is used as an index."""
+    owner = value.owner
+    while isinstance(owner, IndexCastOp):
+        owner = owner.operands[0].owner
+    return owner if isinstance(owner, LoadOp) and owner.mask is None else None
+
+
+def _is_size(value: SSAValue) -> bool:
+    """Whether a value is a size, or a scalar parameter as an index."""
+    owner = value.owner
+    if isinstance(owner, IndexCastOp):
+        value = owner.operands[0]
+    elif not isinstance(value.type, IndexType):
+        return False
+    return isinstance(value, BlockArgument) and isinstance(value.block.parent_op(), KernelOp)
 
 
 def combine(x: Mapping[str, int], y: Mapping[str, int], factor: int) -> Terms:

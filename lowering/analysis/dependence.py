@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ...dialects.loop.assume import INCREASING, PERMUTATION
 from ...dialects.loop.loops import ForOp
 from ...dialects.loop.memory import LoadOp, StoreOp
 from .accesses import Access, Instance, Terms, accesses, combine, private_to
+from .conditions import assumed_at
 from .linear import System, Undecided
 from .nests import buffer_name, name_of, place
 
@@ -102,6 +104,7 @@ def find_conflict(
     subscripts = one.subscripts()
     for (x, a), (y, b) in zip(subscripts, two.subscripts(), strict=True):
         system.eq(combine(x, y, -1), a - b)
+    _add_facts(system, one, two)
     try:
         point = system.sample()
     except Undecided as error:
@@ -123,6 +126,37 @@ def find_conflict(
         _sizes(one, point) | _sizes(two, point),
         tuple(_at(terms, constant, point) for terms, constant in subscripts),
     )
+
+
+def _add_facts(system: System, one: Instance, two: Instance) -> None:
+    """What `loop.assume` says of the elements that subscripts and bounds are, of the two accesses."""
+    facts = assumed_at(one.access.loops) & assumed_at(two.access.loops)
+    if not facts:
+        return
+    for x, y in zip(one.access.sources, two.access.sources, strict=True):
+        if x is not None and y is not None and x.buffer is y.buffer and (PERMUTATION, x.buffer) in facts:
+            (at, a), (there, b) = _index(one, x), _index(two, y)  # elements are equal, so are their subscripts
+            system.eq(combine(at, there, -1), a - b)
+    for name, x in [*one.loaded]:
+        for other, y in [*two.loaded]:
+            if x.buffer is not y.buffer or x.lanes + y.lanes > 2 or (INCREASING, x.buffer) not in facts:
+                continue
+            (at, a), (there, b) = _index(one, x), _index(two, y)
+            for sign in (1, -1):
+                beyond = system.copy()
+                beyond.ge({v: sign * c for v, c in combine(at, there, -1).items()}, sign * (a - b) - 1)
+                if beyond.is_surely_empty():  # one subscript is never above the other, so no element is
+                    system.ge({other: sign, name: -sign})
+
+
+def _index(instance: Instance, load: LoadOp) -> tuple[Terms, int]:
+    terms, constant = instance.linear(load.map.data.results[0], load.indices)
+    if load.lanes > 1:
+        lane = f"{instance.tag}.element"
+        instance.system.ge({lane: 1})
+        instance.system.ge({lane: -1}, load.lanes - 1)
+        terms = combine(terms, {lane: 1}, load.lane_step())
+    return terms, constant
 
 
 def _moves_with_one_loop(first: Access, second: Access, both: Sequence[ForOp], relations: Mapping[ForOp, str]) -> bool:

@@ -548,4 +548,5 @@ EFFECTS: dict[str, Effect] = {
     "loop.gather": gather,
     "loop.scatter": scatter,
     "loop.check": check,
+    "loop.assume": lambda e, op: None,
 }

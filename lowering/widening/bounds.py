@@ -12,6 +12,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr, AffineMap
 from ...dialects.loop.loops import ForOp
 from ...dialects.loop.subscripts import canonical, linear_form
 from ..analysis.accesses import Access, Instance, combine
+from ..analysis.affine import as_map
+from ..analysis.conditions import known_at
 from ..analysis.linear import System
 from ..analysis.nests import around
 
@@ -85,6 +87,8 @@ def parts(loop: ForOp, lanes: int, tail: Tail) -> list[Part]:
     if all(d is not None and not any(c % width for c in (*d[0], d[1])) for d in differences):
         return [Part(lower, upper, "all")]
     single = len(bounds.lower) == 1 and len(bounds.upper) == 1
+    if single and any(known_at(loop)) and _is_multiple(loop, width):
+        return [Part(lower, upper, "all")]
     trips = None
     if single and differences[0] is not None and not any(differences[0][0]):
         trips = max(0, -(-differences[0][1] // step))
@@ -117,6 +121,23 @@ def _full(loop: ForOp, bounds: _Bounds, width: int) -> Sequence[AffineExpr]:
     if not 0 < vectors <= _FEW or not _at_least(loop, 1):
         return bounds.upper
     return [AffineConstantExpr(low.value + vectors * width)]
+
+
+def _is_multiple(loop: ForOp, width: int) -> bool:
+    """Whether conditions around a loop say that the distance of its bounds is a multiple of a number."""
+    system = System()
+    instance = Instance(system, Access(loop, loop.index, False, tuple(around(loop))), "o", {})
+    for form in known_at(loop):
+        expr, values = as_map([form])
+        system.ge(*instance.linear(expr.results[0], values))
+    (x, a), (y, b) = (
+        instance.linear(map.data.results[0], operands)
+        for map, operands in ((loop.upper, loop.upper_operands), (loop.lower, loop.lower_operands))
+    )
+    left = combine(combine(x, y, -1), {"o.quotient": 1}, -width)
+    system.ge(left, a - b - 1)
+    system.ge({name: -c for name, c in left.items()}, b - a + width - 1)
+    return system.is_surely_empty()
 
 
 def _at_least(loop: ForOp, least: int) -> bool:

@@ -28,6 +28,7 @@ from ...dialects.graph.effects import EffectOp
 from ...dialects.graph.extents import Extents, has_open_sizes
 from ...dialects.graph.fusion import FusionOp
 from ...dialects.graph.kernel import KernelCallOp
+from ...dialects.loop.assume import AssumeOp, holds_for
 from ...dialects.loop.effects import CallbackOp
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, WhileOp
 from ...dialects.loop.memory import CheckOp, LaunchOp, LoadOp, ReduceLanesOp, StoreOp
@@ -96,6 +97,7 @@ class Interpreter:
             "loop.prefetch": lambda op, values: None,
             "loop.check": self._check,
             "loop.print": self._print,
+            "loop.assume": self._assume,
             "loop.alloc": self._alloc,
             "loop.launch": self._launch,
             "loop.repeat": self._repeat,
@@ -442,6 +444,10 @@ class Interpreter:
     def _check(self, op: CheckOp, values: Values) -> None:
         if not values[op.condition]:
             raise InterpreterError(f"'loop.check' op {op.status.value.data} failed for {values[op.value]}", op)
+
+    def _assume(self, op: AssumeOp, values: Values) -> None:
+        if not holds_for(op.kind.data, np.asarray(values[op.buffer])):
+            raise InterpreterError(f"'loop.assume' op does not hold: the array is not {op.kind.data}", op)
 
     def _print(self, op: PrintOp, values: Values) -> None:
         given = [dtype.type(values[value]) for dtype, value in zip(op.dtypes, op.values, strict=True)]
