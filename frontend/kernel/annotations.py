@@ -144,6 +144,15 @@ class ScalarType:
         """NumPy's type; that of bf16 is in ml_dtypes, which is imported on first use."""
         return numpy_dtype(self.type)
 
+    @property
+    def real(self) -> ScalarType:
+        """The type of the real and imaginary parts; of a real type itself.
+
+        >>> complex64.real, f64.real
+        (lamina.f32, lamina.f64)
+        """
+        return next((part for part in (f32, f64) if types.complex_of(part.type) == self.type), self)
+
     def __getitem__(self, sizes: object) -> ArrayType:
         spelled = sizes if isinstance(sizes, tuple) else (sizes,)
         return ArrayType(self, tuple(Size.read(s) for s in spelled))
@@ -165,6 +174,10 @@ class TypeVariable(ScalarType):
     def type(self) -> Attribute:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise TypeError(f"{self.name} is a type variable: specialize(...) the kernel")
 
+    @property
+    def real(self) -> RealPart:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return RealPart(self)
+
     def __call__(self, value: Any) -> Any:
         return value
 
@@ -172,8 +185,25 @@ class TypeVariable(ScalarType):
         return f"lamina.dtype({self.name!r})"
 
 
+class RealPart(TypeVariable):
+    """The type of the parts of a type variable's elements, `T.real`."""
+
+    def __init__(self, whole: TypeVariable):
+        super().__init__(f"{whole.name}.real", ())
+        self.whole = whole
+
+    @property
+    def real(self) -> RealPart:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self.whole!r}.real"
+
+
 def dtype(name: str, *choices: ScalarType) -> TypeVariable:
     """A type variable of kernels, `T = lm.dtype("T")`: `T["N"]` and `T` have the element type of the call's arrays.
+
+    `T.real` is the type of their real parts, `np.finfo(T)` has the limits of it.
 
     Args:
         choices: the types that it may be; all of them if none is given.

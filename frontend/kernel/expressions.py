@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...dialects.loop.loops import IfOp
 from ...dialects.scalar_ops import is_arithmetic
-from ...dialects.types import i1, is_float
+from ...dialects.types import i1, is_float, numpy_dtype
 from . import complexes
+from .annotations import ScalarType
 from .scope import discard, words
 from .source import MISSING
 from .values import Array, Complex, Items, Mismatch, Number, Scalar, Value, choice, default, held, kind_of, meet
@@ -98,18 +100,51 @@ class Expressions(Views):
                 return Number(len(array.sizes))
             if node.attr == "size":
                 return self.size(node, array)
+            if node.attr == "dtype":
+                self.refuse(node, "a dtype is no number: use it as in np.finfo(x.dtype).eps and np.empty(n, x.dtype)")
             if node.attr not in ("shape", "T"):
-                self.refuse(node, f"arrays have no attribute '{node.attr}' in kernels, only shape, size, ndim and T")
+                self.refuse(node, f"arrays have no attribute '{node.attr}' in kernels, only shape, size, ndim, dtype and T")
             found = self.seen(node)
             assert found is not None
             return found
-        found = self.resolve(node)
+        found = self.limit(node)
+        found = self.resolve(node) if found is MISSING else found
         if found is not MISSING:
             return self.constant(node, found)
         number = self.number_of(node.value)
         if node.attr in ("real", "imag"):
             return Complex.of(number).items[node.attr == "imag"]
         self.refuse(node, f"unknown attribute '{ast.unparse(node)}'; numbers in kernels have none")
+
+    def limit(self, node: ast.Attribute) -> Any:
+        """The limit of an element type that `np.finfo(T).eps` or `np.iinfo(T).max` means, or MISSING."""
+        call = node.value
+        function = self.resolve(call.func) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or function not in (np.finfo, np.iinfo):
+            return MISSING
+        name = ast.unparse(call.func)
+        dtype = self.dtype_of(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+        if dtype is None:
+            self.refuse(call, f"{name}() takes an element type: {name}(T), or {name}(x.dtype) of an array")
+        try:
+            found = getattr(function(dtype), node.attr, MISSING)
+        except ValueError:
+            self.refuse(call, f"{name}() is of {'floats' if function is np.finfo else 'integers'}, not of {dtype}")
+        if found is MISSING or not isinstance(found, int | float | np.generic):
+            self.refuse(node, f"{name}() has no number '{node.attr}' in kernels: take eps, tiny, max or min")
+        return found
+
+    def dtype_of(self, node: ast.expr) -> np.dtype | None:
+        """The dtype that an element type of lamina, NumPy or Python means, or `x.dtype` of an array; None for others."""
+        if isinstance(node, ast.Attribute) and node.attr == "dtype" and (array := self.array(node.value)) is not None:
+            return numpy_dtype(ComplexType(array.element) if array.is_complex else array.element)  # pyright: ignore[reportArgumentType]
+        found = self.resolve(node)
+        if isinstance(found, ScalarType):
+            return found.dtype
+        try:
+            return np.dtype(found) if found in (int, float, bool) or isinstance(found, np.dtype | type) else None
+        except TypeError:
+            return None
 
     def size(self, node: ast.AST, array: Array) -> Value:
         """The number of elements."""

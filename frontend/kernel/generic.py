@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ...errors import KernelError
-from .annotations import COMPLEX, ELEMENTS, ArrayType, ScalarType, TypeVariable
+from .annotations import COMPLEX, ELEMENTS, ArrayType, RealPart, ScalarType, TypeVariable
 
 
 class GenericKernel:
@@ -106,7 +106,7 @@ def variables_of(function: Callable[..., Any]) -> dict[str, TypeVariable]:
         element = annotation.element if isinstance(annotation, ArrayType) else annotation
         if isinstance(element, str):
             element = known.get(element.strip("'\"").partition("[")[0].strip())
-        if isinstance(element, TypeVariable):
+        if isinstance(element, TypeVariable) and not isinstance(element, RealPart):
             found[parameter] = element
     return found
 
@@ -117,6 +117,8 @@ def specialized(function: Any, chosen: Mapping[TypeVariable, ScalarType]) -> Any
     def one(value: Any) -> Any:
         if isinstance(value, ArrayType):
             return dataclasses.replace(value, element=one(value.element))
+        if isinstance(value, RealPart):
+            return chosen[value.whole].real if value.whole in chosen else value
         return chosen.get(value, value) if isinstance(value, TypeVariable) else value
 
     names = {name: one(value) for name, value in function.__globals__.items()}

@@ -86,13 +86,7 @@ class Memory(Calls):
 
     def element_type(self, node: ast.expr) -> Any:
         """The element type of a local array: of lamina, of NumPy or of Python."""
-        found = self.resolve(node)
-        if isinstance(found, ScalarType):
-            return found.type
-        try:
-            dtype = np.dtype(found) if found in (int, float, bool) or isinstance(found, np.dtype | type) else None
-        except TypeError:
-            dtype = None
+        dtype = self.dtype_of(node)
         for element in (*annotations.ELEMENTS, *annotations.COMPLEX):
             if dtype is not None and element.dtype == dtype:
                 return element.type

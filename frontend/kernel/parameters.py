@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.types import DYNAMIC, computed_in, index, memref
 from ...errors import KernelError
-from .annotations import COMPLEX, ArrayType, LinearSize, ScalarType, Size, bool_, f64, i64
+from .annotations import COMPLEX, ArrayType, LinearSize, RealPart, ScalarType, Size, bool_, f64, i64
 from .source import MISSING, Source, assigned
 
 if TYPE_CHECKING:
@@ -262,6 +262,11 @@ def _annotation(function: Callable[..., Any], node: ast.arg, source: Source) -> 
         shown = "" if node.annotation is None else f", not {ast.unparse(node.annotation)}"
         remedy = "lm.f32['M', 'N'] for an array, lm.f32 for a number"
         raise source.error(node, f"parameter '{node.arg}' needs a type: {remedy}{shown}")
+    element = found.element if isinstance(found, ArrayType) else found
+    if isinstance(element, RealPart):
+        name = element.whole.name
+        rule = f"no parameter says what {name} is, of which '{node.arg}' has the real parts"
+        raise source.error(node, f"{rule}: give one the type {name}")
     return found
 
 
