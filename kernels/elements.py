@@ -13,3 +13,12 @@ def size(z):
 def square(z):
     """The squared magnitude."""
     return z.real * z.real + z.imag * z.imag if np.iscomplexobj(z) else z * z
+
+
+def magnitude(z):
+    """The magnitude, without overflow."""
+    if np.iscomplexobj(z):
+        high, low = max(abs(z.real), abs(z.imag)), min(abs(z.real), abs(z.imag))
+        ratio = low / np.where(high == 0, 1, high)
+        return high * np.sqrt(1 + ratio * ratio)
+    return abs(z)

@@ -51,6 +51,13 @@ def slope_of(first):
     return -(first.imag / np.where(first.real == 0, 1, first.real))
 
 
+def tau_of(first):
+    """The number `tau` of the reflector `I - tau v v^H`, by the first element of its vector."""
+    slope = slope_of(first)
+    whole = 1 + slope * slope
+    return complex(1 / whole, -slope / whole)
+
+
 def weighted(first, x):
     """`x` times the conjugate of `tau`, by the first element of the vector."""
     slope = slope_of(first)
@@ -94,3 +101,34 @@ def reflect_block(a, v, inverse, inner, weights, k, adjoint, zero):
         solve_upper(weights, inverse, inner, BLOCK, not np.iscomplexobj(zero), zero)
     for r in range(k, v.shape[0] // BLOCK):
         a[r * BLOCK : r * BLOCK + BLOCK] -= v[r * BLOCK : r * BLOCK + BLOCK] @ weights
+
+
+def multiply_out(rows, q, sums, n, width, line, offset, zero):
+    """Let row `i` of `rows` be column `i` of the product of the reflectors that are the rows; row `k` begins at `k + offset`.
+
+    Rows have zeros from `n` to `width`, a multiple of `line`; loops over parts of them begin at such. `q`: memory of that size.
+    """
+    for i in parallel(n):
+        for j in parallel(width):
+            q[i, j] = np.where(i == j, 1, zero)
+    for step in range(n - offset):
+        k = n - offset - 1 - step
+        first = k + offset
+        begin = first // line * line
+        for j in parallel(begin, width):
+            sums[j] = 0
+        for i in range(first, n):
+            factor = np.conjugate(rows[k, i])
+            for j in parallel(begin, width):
+                sums[j] += factor * q[i, j]
+        if np.iscomplexobj(zero):
+            tau = tau_of(rows[k, first])
+            for j in parallel(first, n):
+                sums[j] = tau * sums[j]
+        for i in parallel(first, n):
+            factor = rows[k, i]
+            for j in parallel(begin, width):
+                q[i, j] -= factor * sums[j]
+    for i in parallel(n):
+        for j in parallel(n):
+            rows[i, j] = q[j, i]

@@ -10,12 +10,12 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, result_def, var_operand_def, var_result_def
 
+from ..facts import FACTORIZATION
 from ..types import index, part_of, shape_of, tensor, width_of
 from .base import Custom, Props, Types, graph_op
 from .complex_elements import Element, Field
-from .eigenvector_phase import MOST_STEPS, epsilon_of, np_phases, phase_of, rank_in
+from .eigenvector_phase import np_phases
 from .matrices import (
-    Matrices,
     MatrixOp,
     compared,
     diagonal_of,
@@ -28,7 +28,7 @@ from .matrices import (
     require_matrices,
     stacked,
 )
-from .orthogonal import Reflector, tau_of
+from .orthogonal import tau_of
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder
@@ -66,6 +66,7 @@ class EighOp(MatrixOp):
     """
 
     name = "graph.eigh"
+    facts = FACTORIZATION.but(kernels=".kernels.eigh")
     x = operand_def(TensorType)
     imaginary = var_operand_def(TensorType)
     w = result_def(TensorType)
@@ -87,166 +88,6 @@ class EighOp(MatrixOp):
                 w[place], found = np.linalg.eigh(matrix)
                 v[place] = found * np_phases(found.T)[:, 0]
         return w, v
-
-    def loops(self, b: NestWriter, m: Matrices) -> None:
-        n, f = self.shape()[-1], m.field
-        # rows are whole vectors, and loops over parts of them begin at one: what is stored in one step is loaded in the next
-        lanes = b.target.lanes(width_of(f.part))
-        width = -(-n // lanes) * lanes
-        a, vectors = f.local((n, width), "work"), f.local((n, width), "vectors")
-        d, e = (b.local((n,), f.part, "scratch", name=name) for name in ("diagonal", "beside"))
-        with b.loop(n) as i, b.loop(width) as j:
-            f.store(f.const(0), a, [i.index, j.index])
-        scale, is_finite = self._scaled(b, m, n, a)
-        self._tridiagonal(b, n, f, a, vectors, d, e)
-        multiplied_out(b, n, f, a, vectors, 1)
-        self._steps(b, n, f.part, is_finite, vectors, d, e)
-        with b.loop(n) as i:
-            phase = phase_of(f, n, lambda j: f.load(vectors, [i.index, j]))
-            phase = f.select(is_finite, phase, f.const(float("nan")))
-            value = b.scalar.mul(b.load(d, [i.index]), scale)
-            to = rank_in(b, n, d, i.index, "lt")
-            m.store((value,), 0, to)
-            with b.loop(n) as j:
-                m.store(f.mul(phase, f.load(vectors, [i.index, j.index])), 1, j.index, to)
-
-    def _scaled(self, b: NestWriter, m: Matrices, n: int, a: Element) -> tuple[SSAValue, SSAValue]:
-        """Copy the matrix, scaled to a largest element of 1; returns the divisor and whether all elements were finite."""
-        f = m.field
-        zero = f.number(0)
-
-        def lower(i: Any, j: Any) -> Element:
-            x = m.read(0, i, j)
-            if not f.is_complex:
-                return x
-            on_diagonal = b.scalar.cmp("eq", b.position(i), b.position(j))
-            return x[0], b.scalar.select(on_diagonal, zero, x[1])
-
-        with b.loop(n, "seq", inits=[zero]) as i:
-            with b.loop(i.index + 1, "seq", inits=[i.carried[0]]) as j:
-                j.give(b.scalar.max(j.carried[0], f.size(lower(i.index, j.index))))
-            i.give(j.results[0])
-        divisor, is_finite = f.divisor(i.results[0])
-        with b.loop(n, "seq") as i, b.loop(i.index + 1, "seq") as j:
-            x = f.shrink(lower(i.index, j.index), divisor)
-            x = f.select(is_finite, x, f.const(0))
-            f.store(f.conj(x), a, [j.index, i.index])
-            f.store(x, a, [i.index, j.index])
-        return b.scalar.select(is_finite, divisor, f.number(float("nan"))), is_finite
-
-    def _tridiagonal(self, b: NestWriter, n: int, f: Field, a: Element, kept: Element, d: SSAValue, e: SSAValue) -> None:
-        """Reflect rows and columns until the diagonal `d` and subdiagonal `e` remain; row `k` of `kept` is reflector `k`."""
-        width, lanes = shape_of(a[0])[-1], b.target.lanes(width_of(f.part))
-        p = f.local((width,), "product")
-        reflector = Reflector(f, n, width)
-        with b.loop(n - 1, "seq") as k:
-            b.store(b.load(a[0], [k.index, k.index]), d, [k.index])
-            first = k.index + 1
-            beside = reflector.make(first, lambda j: f.conj(f.load(a, [k.index, j])))
-            b.store(beside, e, [k.index])
-            with b.loop(width) as j:
-                f.store(reflector.at(j.index), kept, [k.index, j.index])
-                f.store(f.const(0), p, [j.index])
-            begin = first // lanes * lanes  # elements before `first` are not read again
-            with b.loop(n, "seq", lower=first) as i:
-                factor = reflector.at(i.index)
-                with b.loop(width, lower=begin) as j:
-                    term = f.conj_mul(f.load(a, [i.index, j.index]), factor)
-                    f.store(f.add(f.load(p, [j.index]), term), p, [j.index])
-            if f.is_complex:
-                with b.loop(n, lower=first) as j:
-                    f.store(reflector.weighted(first, f.load(p, [j.index])), p, [j.index])
-            with b.loop(n, "seq", lower=first, inits=[*f.const(0)]) as j:
-                j.give(*f.add(tuple(j.carried), f.conj_mul(f.load(p, [j.index]), reflector.at(j.index))))
-            half = f.scale(reflector.weighted(first, tuple(j.results)), f.number(0.5))
-            with b.loop(n, lower=first) as j:
-                f.store(f.sub(f.load(p, [j.index]), f.mul(half, reflector.at(j.index))), p, [j.index])
-            with b.loop(n, lower=first) as i:
-                x, y = reflector.at(i.index), f.load(p, [i.index])
-                with b.loop(width, lower=begin) as j:
-                    change = f.add(f.conj_mul(f.load(p, [j.index]), x), f.conj_mul(reflector.at(j.index), y))
-                    f.store(f.sub(f.load(a, [i.index, j.index]), change), a, [i.index, j.index])
-        b.store(b.load(a[0], [n - 1, n - 1]), d, [n - 1])
-        b.store(f.number(0), e, [n - 1])
-
-    def _steps(self, b: NestWriter, n: int, element: Any, is_finite: SSAValue, rows: Element, d: SSAValue, e: SSAValue) -> None:
-        """QL steps until all off-diagonal elements are negligible; the loop carries the number of the first value not found.
-
-        The rotations of several steps are kept, and then applied to blocks of columns that the first-level cache holds.
-        """
-        rotations = Rotations(b, n, element, rows)
-        start, stop = b.position(0), b.position(n - 1)
-        turns = -(-MOST_STEPS * n // STEPS_AT_ONCE)
-        most = b.scalar.select(is_finite, b.position(turns), start)
-        with b.loop(b.index_of(most), "seq", inits=[start]) as turn:
-            (first,) = turn.carried
-
-            def steps(first: SSAValue = first) -> Sequence[SSAValue]:
-                with b.loop(STEPS_AT_ONCE, "seq", inits=[first]) as step:
-                    step.give(self._step(b, n, element, step.carried[0], d, e, rotations, step.index))
-                rotations.apply()
-                return step.results
-
-            turn.give(*b.either(b.scalar.cmp("lt", first, stop), steps, [first]))
-        rotations.finish(rows)
-
-    def _step(
-        self,
-        b: NestWriter,
-        n: int,
-        element: Any,
-        low_value: SSAValue,
-        d: SSAValue,
-        e: SSAValue,
-        rotations: Rotations,
-        number: Any,
-    ) -> SSAValue:
-        """One step on the block that begins at `low_value`, or none if its value is found; where the next block begins."""
-        zero, one, two = (b.scalar.const(x, element) for x in (0, 1, 2))
-        eps, stop, low = b.scalar.const(epsilon_of(element), element), b.position(n - 1), b.index_of(low_value)
-        # the end of the block: the first element beside the diagonal that is negligible
-        with b.loop(n - 1, "seq", lower=low, inits=[stop]) as i:
-            size = b.scalar.add(*(b.scalar.abs(b.load(d, [at])) for at in (i.index, i.index + 1)))
-            small = b.scalar.cmp("le", b.scalar.abs(b.load(e, [i.index])), b.scalar.mul(eps, size))
-            here = b.position(i.index)
-            first = b.scalar.binary("and", small, b.scalar.cmp("lt", here, i.carried[0]))
-            i.give(b.scalar.select(first, here, i.carried[0]))
-        m_value = i.results[0]
-        rotations.start(number, low_value, m_value)
-        is_found = b.scalar.cmp("ge", low_value, m_value)
-        following = b.scalar.add(low_value, b.position(1))
-        done = b.scalar.cmp("gt", following, stop)
-        with b.when(b.scalar.invert(is_found)):
-            m = b.index_of(m_value)
-            beside = b.load(e, [low])
-            g = b.scalar.div(b.scalar.sub(b.load(d, [low + 1]), b.load(d, [low])), b.scalar.mul(two, beside))
-            r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(g, g), one))
-            r = b.scalar.select(b.scalar.cmp("lt", g, zero), b.scalar.neg(r), r)
-            shift = b.scalar.div(beside, b.scalar.add(g, r))
-            g = b.scalar.add(b.scalar.sub(b.load(d, [m]), b.load(d, [low])), shift)
-            count = b.index_of(b.scalar.sub(m_value, low_value))
-            with b.loop(count, "seq", inits=[g, one, one, zero]) as k:
-                g, c, s, p = k.carried
-                i = m - 1 - k.index
-                f, h = b.scalar.mul(s, b.load(e, [i])), b.scalar.mul(c, b.load(e, [i]))
-                r = b.scalar.unary("sqrt", b.scalar.add(b.scalar.mul(f, f), b.scalar.mul(g, g)))
-                b.store(r, e, [i + 1])
-                is_zero = b.scalar.cmp("eq", r, zero)
-                inverse = b.scalar.div(one, b.scalar.select(is_zero, one, r))
-                s = b.scalar.mul(f, inverse)
-                c = b.scalar.select(is_zero, one, b.scalar.mul(g, inverse))
-                g = b.scalar.sub(b.load(d, [i + 1]), p)
-                r = b.scalar.add(b.scalar.mul(b.scalar.sub(b.load(d, [i]), g), s), b.scalar.mul(two, b.scalar.mul(c, h)))
-                p = b.scalar.mul(s, r)
-                b.store(b.scalar.add(g, p), d, [i + 1])
-                g = b.scalar.sub(b.scalar.mul(c, r), h)
-                rotations.keep(number, i, c, s)
-                k.give(g, c, s, p)
-            g, _, _, p = k.results
-            b.store(b.scalar.sub(b.load(d, [low]), p), d, [low])
-            b.store(g, e, [low])
-            b.store(zero, e, [m])
-        return b.scalar.select(is_found, b.scalar.select(done, stop, following), low_value)
 
 
 def multiplied_out(b: NestWriter, n: int, f: Field, q: Element, rows: Element, offset: int, *, reverse: bool = False) -> None:
