@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from .functions import check_calls
 from .model import LARGEST_DIM, Model, read_model
 from .nodes import Node, Spec
 from .run import Scope, run_node
+from .sizes import DimNames, texts_of
 from .values import is_storable
 
 
@@ -45,7 +46,8 @@ class OnnxFunction:
         self.outputs = graph.outputs
         self.parameters = {n: x for n, x in graph.constants.items() if x.ndim and np.dtype(x.dtype).kind == "f"}
         names = _identifiers([s.name for s in self.inputs])
-        self.dynamic = _dynamic(dict(zip(names, self.inputs, strict=True))) or None
+        self.dims = DimNames(texts_of([s.shape for s in self.inputs]))
+        self.dynamic = _dynamic(dict(zip(names, self.inputs, strict=True)), self.dims) or None
         """The symbolic sizes of the inputs, as `jit` takes them."""
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
         self.__signature__ = inspect.Signature(parameters)
@@ -100,16 +102,14 @@ class OnnxFunction:
         Raises:
             OnnxError: an input is no array or of unknown rank, or the model is not one program, because an op needs values.
         """
-        specs = []
+        specs, words = [], _words(self.inputs)
         for s in self.inputs:
             if s.shape is None or s.dtype is None:
                 raise OnnxError(f"{self.__name__} takes {s}, for which the model says no type and sizes: call it with an array")
             if not is_storable(s.dtype):
                 raise OnnxError(f"{self.__name__} takes input {s}, and programs have no arrays of {np.dtype(s.dtype).name}")
-            names = [
-                identifier(f"{s.name}_{k}" if n is None else n) if not isinstance(n, int) else n for k, n in enumerate(s.shape)
-            ]
-            specs.append(TensorSpec([dim(n) if isinstance(n, str) else n for n in names], s.dtype))
+            shape = [dim(identifier(f"{s.name}_{k}")) if n is None else n for k, n in enumerate(s.shape)]
+            specs.append(TensorSpec([self.dims.symbolic(n, words) if isinstance(n, str) else n for n in shape], s.dtype))
         try:
             module = make_graph(_Segment(self, 0, len(self.model.graph.nodes)).function_of_arrays)(*specs)
         except UnknownValue as error:
@@ -135,7 +135,13 @@ class OnnxFunction:
         if missing:
             raise OnnxError(f"{self.__name__} needs {', '.join(missing)}")
         sizes: dict[str, Any] = {}
-        return [_checked(self.__name__, s, given.get(s.name), sizes) for s in self.inputs]
+        values = [_checked(self.__name__, s, given.get(s.name), sizes) for s in self.inputs]
+        for text in self.dims.expressions:
+            wanted = self.dims.size(text, sizes)
+            if text in sizes and wanted is not None and sizes[text] != wanted:
+                spec = next(s for s in self.inputs if text in (s.shape or ()))
+                raise OnnxError(f"{self.__name__} takes {spec}, got the size {sizes[text]} for {text}, which is {wanted}")
+        return values
 
     def _results(self, values: Sequence[Any]) -> Any:
         return values[0] if len(values) == 1 else tuple(values)
@@ -215,7 +221,11 @@ class _Segment:
             self.made = [name for node in self.nodes for name in node.outputs if name in later and name in made]
         specs = {s.name: s for s in function.inputs}
         self.names = _identifiers(self.given)
-        dynamic = {} if alone else _dynamic({n: specs[g] for n, g in zip(self.names, self.given, strict=True) if g in specs})
+        dynamic = (
+            {}
+            if alone
+            else _dynamic({n: specs[g] for n, g in zip(self.names, self.given, strict=True) if g in specs}, function.dims)
+        )
 
         def program(*values: Any) -> Any:
             return tuple(self.traced(values))
@@ -257,12 +267,17 @@ def _used(nodes: Sequence[Node]) -> set[str]:
     return names
 
 
-def _dynamic(specs: Mapping[str, Spec]) -> dict[str, tuple[Any, ...]]:
+def _words(specs: Iterable[Spec]) -> dict[str, str]:
+    """A word of Python for each symbolic size."""
+    return {text: identifier(text) for text in texts_of([spec.shape for spec in specs])}
+
+
+def _dynamic(specs: Mapping[str, Spec], dims: DimNames) -> dict[str, tuple[Any, ...]]:
     """The symbolic sizes of inputs, as `jit` takes them."""
-    made = {}
+    made, words = {}, _words(specs.values())
     for name, spec in specs.items():
         if spec.shape and any(isinstance(n, str) for n in spec.shape):
-            made[name] = tuple(identifier(n) if isinstance(n, str) else None for n in spec.shape)
+            made[name] = tuple(dims.symbolic(n, words) if isinstance(n, str) else None for n in spec.shape)
     return made
 
 
@@ -351,13 +366,16 @@ def from_onnx(source: Any, dims: Mapping[str, int] | None = None) -> OnnxFunctio
 def _sized(inputs: Sequence[Spec], dims: Mapping[str, int]) -> list[Spec]:
     """Inputs with numbers for some of their symbolic sizes."""
     known: set[str] = set()
+    expressions = DimNames(texts_of([spec.shape for spec in inputs]))
     made = []
     for spec in inputs:
         names = [f"{spec.name}_{k}" if n is None else n for k, n in enumerate(spec.shape or ())]
         known |= {n for n in names if isinstance(n, str)}
-        sizes = tuple(
-            [dims.get(name, n) if isinstance(name, str) else n for name, n in zip(names, spec.shape or (), strict=True)]
-        )
+        found = [
+            (dims.get(name) if name in dims else expressions.size(name, dims)) if isinstance(name, str) else None
+            for name in names
+        ]
+        sizes = tuple([n if size is None else size for size, n in zip(found, spec.shape or (), strict=True)])
         made.append(spec if spec.shape is None else replace(spec, shape=sizes))
     for name, size in dims.items():
         if name not in known:
