@@ -31,7 +31,7 @@ ENTRY := $(patsubst %,tests/runtime/test_%.py,abi call call_fuzz call_threads ke
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance conformance-harnesses conformance-onnx libraries array-api mutants planted fuzz check lint types names docs demo bench clean
+.PHONY: help setup oracles test test-thorough test-all test-entry test-pythons test-targets conformance conformance-harnesses conformance-onnx conformance-torch libraries array-api mutants planted fuzz check lint types names docs demo bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -114,6 +114,9 @@ conformance-harnesses: $(VENV)/.test $(VENV)/.oracles  ## run jax's harnesses th
 
 conformance-onnx: $(VENV)/.test  ## ONNX's own backend tests through from_onnx, and the result with tests/conformance/onnx_passes.txt
 	nice $(BIN)/python tests/conformance/onnx_cases.py --jobs $(JOBS) $(CONFORMANCE)
+
+conformance-torch: $(VENV)/.test $(VENV)/.oracles  ## samples of torch's own table of ops through from_torch, and the result with tests/conformance/torch_passes.txt
+	nice $(BIN)/python tests/conformance/torch_cases.py --jobs $(JOBS) $(CONFORMANCE)
 
 libraries: $(VENV)/.test $(VENV)/.libraries  ## run libraries that are written for jax on lamina, and compare with jax (LIBRARIES='with_optax')
 	nice $(BIN)/python tests/libraries/run.py $(LIBRARIES)

@@ -110,7 +110,7 @@ def main() -> None:
     print("ready", flush=True)
     for kind, name in lines:
         became, why = run(cases[kind, name])
-        print(json.dumps([name, became, why[:300]]), flush=True)
+        print(json.dumps([f"{kind} {name}", [[became, why[:300]]]]), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs samples of torch's own table of ops in this process: reads `op dtype` lines, writes one JSON line for each sample.
+"""Runs samples of torch's own table of ops in this process: reads `op dtype` lines, writes one JSON line for each.
 
 The table (`torch.testing._internal.common_methods_invocations.op_db`) has inputs and options for each op that torch's own tests
 use. A sample is traced to ATen's ops by torch, computed by `lamina`, and compared with torch's result.
@@ -22,8 +22,8 @@ from lamina.interop.torch.tensors import as_numpy
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
-MOST = 6
-"""Samples of an op and element type, spread over all that there are."""
+MOST, MOST_OF_OTHERS = 6, 3
+"""Samples of an op in float32 and in another element type, spread over all that there are."""
 LARGEST = 1 << 20
 """Most elements of an argument."""
 TOLERANCES = {
@@ -52,7 +52,7 @@ def samples(op: Any, dtype: Any) -> list[Any]:
     torch.manual_seed(0)
     np.random.seed(0)
     found = [s for s in op.sample_inputs("cpu", dtype) if all(t.numel() <= LARGEST for t in tensors_of(s))]
-    step = max(1, -(-len(found) // MOST))
+    step = max(1, -(-len(found) // (MOST if dtype == torch.float32 else MOST_OF_OTHERS)))
     return found[::step]
 
 
@@ -128,9 +128,7 @@ def main() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         name, dtype = line.split()
-        for i, made in enumerate(outcomes(table[name], getattr(torch, dtype))):
-            print(json.dumps([f"{name} {dtype} {i}", *made]), flush=True)
-        print("done", flush=True)
+        print(json.dumps([line.strip(), list(outcomes(table[name], getattr(torch, dtype)))]), flush=True)
 
 
 def outcomes(op: Any, dtype: Any) -> Iterator[tuple[str, str]]:
