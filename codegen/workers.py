@@ -6,7 +6,7 @@
 loop through `body(ptr %data, i64 %begin, i64 %end)`: in pieces, on several threads; or all at once in the calling thread,
 when `work` (scalar operations of the whole loop) is too little, when one thread is requested (`threads`; 0 means the
 default), or when another region is active. No more threads take part than the work is worth. `threads.ONCE` added to the
-number of threads asks for one piece a thread, where each goes through all of something.
+number of threads asks for one piece a thread, where each goes through all of something; `threads.MANY` for many small ones.
 
 The workers belong to the process and are made when a region first needs them. A region does not wait for them to come: the
 calling thread begins at the front of the pieces, workers take from the back whenever they are there, and the region ends
@@ -59,7 +59,7 @@ def parallel_module(architecture: str) -> str:
         return module.text()
     architecture = "aarch64" if architecture == "arm64" else architecture
     define(module, entry, _parallel)
-    define(module, "internal void @region(ptr %body, ptr %data, i64 %count, i64 %team, i1 %once) noinline", _region)
+    define(module, "internal void @region(ptr %body, ptr %data, i64 %count, i64 %team, i64 %most) noinline", _region)
     define(module, "internal void @hire(i64 %team)", _hire)
     define(module, "internal ptr @worker(ptr %index)", _worker)
     define(module, "internal void @take(i64 %one)", _take)
@@ -129,8 +129,14 @@ def _parallel(b: Flow) -> None:
     # unless a region is active: of another thread, or the one that this loop is in
     _, entered = b.compare_exchange(_at(b, "busy"), "0", "1", I64, "acquire monotonic")
     b.require(entered, "alone")
-    once = _is(b, "uge", "%threads", threads.ONCE)
-    b.call("@region", "void", (PTR, "%body"), (PTR, "%data"), (I64, "%count"), (I64, team), (I1, once))
+    once = _is(b, "ne", b.and_("%threads", str(threads.ONCE), I64), 0)
+    many = _is(b, "ne", b.and_("%threads", str(threads.MANY), I64), 0)
+    # several pieces for each thread, as neither processors nor iterations are equally fast
+    few = b.shl(team, "2", I64)
+    shares = b.binary("udiv", "%work", str(threads.LEAST_PIECE), I64)
+    most = _least(b, b.mul(team, str(threads.MOST_PIECES), I64), b.intrinsic("umax", I64, few, shares))
+    pieces = b.select(once, team, b.select(many, most, few, I64), I64)
+    b.call("@region", "void", (PTR, "%body"), (PTR, "%data"), (I64, "%count"), (I64, team), (I64, pieces))
     _write(b, "0", "busy", "release")
     b.ret()
     b.label("alone")
@@ -140,9 +146,7 @@ def _parallel(b: Flow) -> None:
 def _region(b: Flow) -> None:
     """Open a region to the workers, take pieces, wait for those that workers have."""
     b.call("@hire", "void", (I64, "%team"))
-    # several pieces for each thread, as neither processors nor iterations are equally fast
-    most = b.select("%once", "%team", b.shl("%team", "2", I64), I64)
-    pieces, modes = _least(b, "%count", most), b.call("@control", "i64")
+    pieces, modes = _least(b, "%count", "%most"), b.call("@control", "i64")
     b.store("%body", _at(b, "body"), PTR)
     b.store("%data", _at(b, "data"), PTR)
     for name, value in (("count", "%count"), ("pieces", pieces), ("modes", modes), ("taken", "0")):

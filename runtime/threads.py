@@ -20,6 +20,12 @@ STATE_SYMBOL = "lamina.threads"
 ONCE = 1 << 32
 """Added to the number of threads of a region: one piece a thread, where each goes through all of something."""
 
+MANY = 1 << 33
+"""Added to the number of threads of a region: many pieces a thread, for iterations that take different times."""
+MOST_PIECES = 64
+"""Pieces a thread then has, unless they are of less work than this."""
+LEAST_PIECE = 1 << 14
+
 # Loops of less work (scalar operations, about 0.3 ns each) run in the calling thread: if the workers that they need are looking
 # for some, and if any of them sleeps. On two processors of a virtual machine the first costs 0.2 us, the second 50 to 110,
 # spent by the calling thread in telling the system.

@@ -114,6 +114,7 @@ class ForOp(LoopOp):
     (C7) A parallel loop may say how it runs on threads: `threads`, `threads(collapse 2)` where so many nested loops are divided
     together, `threads(interchange)` where each thread runs the sequential loop that is the body around its iterations,
     `threads(interchange, align)` where its share begins at a cache line.
+    A loop that is `dynamic` is divided into many small chunks, as its iterations take different times; it is not interchanged.
     (C8) A seq or parallel loop without results may be `outlined` into a function of its own.
     """
 
@@ -129,6 +130,7 @@ class ForOp(LoopOp):
     threads = opt_prop_def(IntegerAttr)
     interchange = opt_prop_def(UnitAttr)
     align = opt_prop_def(UnitAttr)
+    dynamic = opt_prop_def(UnitAttr)
     outlined = opt_prop_def(UnitAttr)
     results_ = var_result_def()
     body = region_def("single_block")
@@ -238,6 +240,8 @@ class ForOp(LoopOp):
             raise VerifyException("'loop.for' op interchange is for threads that divide one loop")
         if self.align is not None and self.interchange is None:  # C7
             raise VerifyException("'loop.for' op align needs interchange")
+        if self.dynamic is not None and (kind != "parallel" or self.interchange is not None):  # C7
+            raise VerifyException(f"'loop.for' op dynamic is for parallel loops that are not interchanged, got {kind}")
         if self.outlined is not None and (kind not in ("seq", "parallel") or self.results or threads is not None):  # C8
             raise VerifyException("'loop.for' op outlined is for seq and parallel loops without results or threads")
 
@@ -254,6 +258,8 @@ class ForOp(LoopOp):
         if self.inits:
             printer.print_string(" init " if kind == "reduce" else " carry ")
             _print_carried(printer, () if kind == "reduce" else self.body.block.args[1:], self.inits)
+        if self.dynamic is not None:
+            printer.print_string(" dynamic")
         if self.threads is not None:
             printer.print_string(f" threads{self._division(self.threads.value.data)}")
         if self.outlined is not None:
@@ -351,6 +357,8 @@ def _parse_placement(parser: Parser) -> dict[str, Attribute]:
             parser.parse_keyword("align")
             found["align"] = UnitAttr()
 
+    if parser.parse_optional_keyword("dynamic"):
+        found["dynamic"] = UnitAttr()
     if parser.parse_optional_keyword("threads"):
         found["threads"] = IntegerAttr(1, i64)
         if parser.parse_optional_punctuation("("):

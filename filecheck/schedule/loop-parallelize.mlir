@@ -1,10 +1,13 @@
 // RUN: lamina-opt %s %validate -p 'loop-parallelize{loop=i}' --split-input-file --verify-diagnostics
+// RUN: not lamina-opt %s -p 'loop-parallelize{loop=i schedule=dynamic},loop-split{loop=i size=4},loop-use-threads{loop=io}' --split-input-file 2>/dev/null | filecheck %s --check-prefix DYNAMIC
 // RUN: not lamina-opt %s -p 'loop-parallelize{loop=i}' --split-input-file 2>/dev/null | filecheck %s
 
 /// Rows are apart, whatever happens within one; a local buffer is each iteration's own.
 // CHECK-LABEL: loop.kernel @rows
 //       CHECK:   loop.for parallel %i = 0 to %N {
 //       CHECK:     loop.for seq %j = 1 to 8 {
+//       DYNAMIC: loop.for parallel %io = 0 to %N step 4 dynamic threads {
+//  DYNAMIC-NEXT:   loop.for parallel %ii = 0 to min(4, %N - %io) {
 loop.kernel @rows(%x: memref<?x8xf32>, %N: index) shapes(%x[%N, 8]) {
   loop.for seq %i = 0 to %N {
     %t = loop.alloc stack : memref<8xf32>

@@ -35,6 +35,8 @@ from .emit_types import fail
 
 _ONCE = 1 << 32
 """Added to the number of threads: limits the number of pieces to it (`ONCE` of runtime/threads.py)."""
+_MANY = 1 << 33
+"""Added to the number of threads: many chunks (`MANY` of runtime/threads.py)."""
 
 WriteLoop = Callable[[FunctionEmitter, ForOp, str, str, int, int | None, list[str]], list[str]]
 """Writes a loop with given bounds, step, trip count and initial values: `emit_loops.rotated`."""
@@ -119,6 +121,8 @@ def parallel(e: FunctionEmitter, op: ForOp, lower: str, upper: str, write: Write
     threads = e.threads
     if op.interchange is not None:  # one piece for each thread: each visits all rows
         threads = str(int(threads) + _ONCE) if is_number(threads) else b.emit(f"add i64 {threads}, {_ONCE}")
+    if op.dynamic is not None:
+        threads = str(int(threads) + _MANY) if is_number(threads) else b.emit(f"add i64 {threads}, {_MANY}")
     b.emit_void(f'call void {callee}(ptr @"{name}", ptr {data}, i64 {count}, i64 {work}, i64 {threads})')
     _stop_where_failed(e)
 

@@ -80,7 +80,7 @@ def loop_like(loop: ForOp, name: str, values: Values, like: Operation | None = N
         body=body,
         name=name,
     )
-    new.location = (like or loop).location
+    new.location, new.dynamic = (like or loop).location, loop.dynamic if kind == "parallel" else None
     values[loop.index] = Affine.of(new.index)
     return new
 
@@ -176,7 +176,7 @@ class Copier:
         self.indices[op.index] = Affine.of(body.args[0])
         for inner in op.body.block.ops:
             self.copy(inner, body)
-        return ForOp.build_loop(
+        made = ForOp.build_loop(
             *bounds,
             step=op.step.value.data,
             kind=op.kind.data,
@@ -184,6 +184,8 @@ class Copier:
             inits=inits,
             body=body,
         )
+        made.dynamic = op.dynamic
+        return made
 
     def _block(self, block: Block) -> Block:
         new = Block(arg_types=[argument.type for argument in block.args])

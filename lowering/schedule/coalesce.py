@@ -68,7 +68,7 @@ class Coalesce(Primitive):
                 redirect(op, op.buffer, [_joined(form, i, one, size) for form in subscripts(op)])
         body = take_body(inner)
         new = ForOp.build_loop(0, count * size, kind=outer.kind.data, body=body, name=self.outer)
-        new.location = outer.location
+        new.location, new.dynamic = outer.location, outer.dynamic
         block.insert_op_before(new, outer)
         remove(outer)
         return (self.outer,)

@@ -110,7 +110,7 @@ class Fission(Primitive):
             body=body,
             name=fresh(kernel, self.loop),
         )
-        rest.location = loop.location
+        rest.location, rest.dynamic = loop.location, loop.dynamic
         values: dict[SSAValue, SSAValue] = {loop.index: rest.index}
         for op in dict.fromkeys(value.owner for value in _crossing(before, after)):
             assert isinstance(op, Operation)

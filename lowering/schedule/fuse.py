@@ -76,7 +76,7 @@ def fused(first: ForOp, second: ForOp, kind: str) -> ForOp:
         inits=[*first.inits, *second.inits],
         body=take_body(first),
     )
-    new.location = first.location
+    new.location, new.dynamic = first.location, first.dynamic
     block.insert_op_before(new, first)
     for old, result in zip([*first.results, *second.results], new.results, strict=True):
         result.name_hint = old.name_hint

@@ -6,6 +6,9 @@
       loop.store %a, %y[%i]                   loop.store %a, %y[%i]
     }                                       }
 
+With `schedule=dynamic` there are many small chunks, and whoever is free takes the next: for iterations that take different
+times, as rows of a triangle or of a sparse matrix. An atomic addition a chunk, about 50 ns. Results are the same, bit for bit.
+
 Requires a loop without carried values. Legal when no two of its iterations touch one element, one of them writing. Returns the
 loop.
 """
@@ -13,8 +16,9 @@ loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 
 from ...dialects.loop.loops import KernelOp
 from ..analysis.dependence import CannotDecide, carried_conflict
@@ -24,13 +28,20 @@ from .base import Primitive
 
 @dataclass(frozen=True)
 class Parallelize(Primitive):
-    """`loop` becomes `parallel`."""
+    """`loop` becomes `parallel`; `schedule` is "static", a few chunks a thread, or "dynamic", many."""
 
     name = "loop-parallelize"
     loop: str
+    schedule: Literal["static", "dynamic"] = "static"
 
     def check(self, kernel: KernelOp) -> None:
         loop = find(kernel, self.loop, self.name)
+        if self.schedule not in ("static", "dynamic"):
+            raise self.refuse(f"schedule must be static or dynamic, got {self.schedule}")
+        if loop.interchange is not None and self.schedule == "dynamic":
+            raise self.refuse(
+                "threads go through all rows of this loop, in one chunk each: take use_threads without interchange"
+            )
         if loop.results:
             kind = loop.kind.data + (f"<{loop.monoid.data}>" if loop.monoid is not None else "")
             raise self.refuse(f"the {kind} loop carries values from one iteration to the next")
@@ -42,5 +53,7 @@ class Parallelize(Primitive):
             raise self.refuse(f"two iterations touch one element: {conflict}", conflict)
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
-        find(kernel, self.loop, self.name).properties["kind"] = StringAttr("parallel")
+        loop = find(kernel, self.loop, self.name)
+        loop.properties["kind"] = StringAttr("parallel")
+        loop.dynamic = UnitAttr() if self.schedule == "dynamic" else None
         return (self.loop,)

@@ -32,5 +32,6 @@ class Serialize(Primitive):
             raise self.refuse(f"{self.loop} is not parallel but {kind}")
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
-        find(kernel, self.loop, self.name).properties["kind"] = StringAttr("seq")
+        loop = find(kernel, self.loop, self.name)
+        loop.properties["kind"], loop.dynamic = StringAttr("seq"), None
         return (self.loop,)

@@ -54,6 +54,7 @@ def split_loop(kernel: KernelOp, loop: ForOp, name: str, size: int) -> tuple[For
         body=outer_body,
         name=names[0],
     )
+    outer.dynamic = loop.dynamic
     values = []
     ends = rebased(loop.upper.data.results, loop.upper_operands, values)
     start = rebased([AffineExpr.dimension(0)], [outer.index], values)[0]

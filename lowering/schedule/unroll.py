@@ -88,7 +88,7 @@ def unroll_loop(kernel: KernelOp, loop: ForOp) -> ForOp:
         set_bounds(loop, (loop.lower.data.results, list(loop.lower_operands)), ([end, *uppers], list(loop.upper_operands)))
     if loop.kind.data == "reduce":
         loop = _carry(kernel, loop)
-    loop.properties["kind"] = StringAttr("unroll")
+    loop.properties["kind"], loop.dynamic = StringAttr("unroll"), None
     return loop
 
 

@@ -209,7 +209,7 @@ class _Jam:
             inits=inits,
             body=body,
         )
-        new.location = op.location
+        new.location, new.dynamic = op.location, op.dynamic
         target.add_op(new)
         for k, values in enumerate(self.values):
             for old, result in zip(op.results, new.results[k :: self.copies], strict=True):

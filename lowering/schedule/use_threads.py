@@ -45,6 +45,8 @@ class UseThreads(Primitive):
             raise self.refuse(f"'{name_of(placed)}' runs on threads already")
         if any(other.outlined is not None for other in (loop, *around(loop))):
             raise self.refuse("an outlined loop runs in the thread that meets it")
+        if loop.dynamic is not None and self.interchange:
+            raise self.refuse(f"'{self.loop}' is dynamic, and an interchanged loop has one chunk a thread")
         if self.collapse < 1 or (self.collapse > 1 and self.interchange) or (self.align and not self.interchange):
             raise self.refuse("collapse is 1 or more, interchange is for one loop, align for one that is interchanged")
         place_on_threads(loop, self.collapse, interchange=self.interchange, align=self.align)

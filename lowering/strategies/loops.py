@@ -187,7 +187,7 @@ class _Scheduler:
     def threads(self, name: str) -> bool:
         """Threads for a loop whose iterations are independent, vectors inside it; False: independence is not proved."""
         loop = self.loop(name)
-        is_promised = loop.kind.data == "parallel"
+        is_promised, schedule = loop.kind.data == "parallel", "static" if loop.dynamic is None else "dynamic"
         tile = find_tile(loop, self.costs, self.target)
         if not is_promised and self.has_threads and (tile is not None or self.costs.plan(loop).loops != [loop]):
             # before vectorization, which would make the proof slower
@@ -201,7 +201,7 @@ class _Scheduler:
             self.tiled(name, tile)
         elif self.vectors(name) == [name] and self.loop(name).kind.data == "vector" and (self.has_threads or is_promised):
             outer, _ = self.take(Split(name, _BLOCK if _is_flat(self.loop(name)) else 1))
-            self.attempt(Parallelize(outer))
+            self.attempt(Parallelize(outer, schedule))
         return True
 
     def columns(self, band: list[str]) -> None:

@@ -40,7 +40,7 @@ def schedule_threads(kernel: KernelOp, target: Target, take: Take) -> None:
     """Assign the loops of a kernel to threads."""
     for loop in _outermost(kernel.body.block, max(grain.WORTH_OPS, target.wake_ops)):
         inside = sequence_in(loop)
-        if inside is not None and _divides_all_rows(loop, inside):
+        if inside is not None and loop.dynamic is None and _divides_all_rows(loop, inside):
             take(UseThreads(name_of(loop), interchange=True, align=find_columns(loop) is not None))
             band = [loop]
         else:

@@ -314,3 +314,11 @@ program.func @repeat_c4_buffers(%x: memref<?xf32>, %z: memref<?xf32>) -> (%y: me
   // expected-error@+1 {{'loop.repeat' op gives @step a buffer of other sizes for argument #1}}
   loop.repeat @step count 3 index(%i) consts() carry(%z) spare(%z) over() into() temporaries() sizes(%n) counts [0, 1] : (memref<i64>, memref<?xf32>, memref<?xf32>, index)
 }
+
+// -----
+
+loop.kernel @for_c7_dynamic(%x: memref<4xf32>) {
+  // expected-error@+1 {{'loop.for' op dynamic is for parallel loops that are not interchanged, got seq}}
+  loop.for seq %i = 0 to 4 dynamic {
+  }
+}
