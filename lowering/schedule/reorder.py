@@ -11,7 +11,8 @@
     }                                       }
 
 The named loops fill the levels that they occupied, in the order given; loops between them stay at their level. Legal when no
-two iterations that touch one element, one of them writing, are interchanged, and no bound depends on a loop that moves inside.
+two iterations that touch one element, one of them writing, are interchanged, and no bound depends on a loop that moves inside,
+but with `triangular`: then bounds are solved for these loops, `j = i to N` in `i` becomes `i = 0 to j + 1` in `j`.
 Reductions by one monoid that start from the neutral element inside the outermost one are a nest, too, whose order is free.
 `reassociate` lets the parts of a sum (or product, maximum, minimum) that updates `x[f] = x[f] + e` collect be interchanged.
 Returns the loops in the new order.
@@ -19,7 +20,7 @@ Returns the loops in the new order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
@@ -27,8 +28,11 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.loop.loops import PAIR_MONOIDS, ForOp, KernelOp, YieldOp, segment_sizes
 from ...dialects.loop.memory import LoadOp, StoreOp
 from ..analysis.accesses import Access, accesses
+from ..analysis.affine import as_map
+from ..analysis.bounds import set_bounds, simplify_bounds
 from ..analysis.dependence import CannotDecide, Conflict, find_conflict, pairs
 from ..analysis.nests import around, find, name_of, ops_in, perfect_band, statements
+from ..analysis.triangular import Range, rebounded
 from .base import Primitive
 from .ungroup import is_neutral
 
@@ -201,10 +205,16 @@ def _outside(order: Sequence[ForOp]) -> tuple[str, None] | None:
     return None
 
 
-def objection(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool = False) -> tuple[str, Conflict | None] | None:
+def objection(
+    band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool = False, triangular: bool = False
+) -> tuple[str, Conflict | None] | None:
     """Why a band cannot run in another order, with a witness if there is one."""
     if (found := _outside(order)) is not None:
-        return found
+        if not triangular:
+            solvable = rebounded(band, order) is not None
+            return (f"{found[0]}; triangular=true computes other bounds", None) if solvable else found
+        if rebounded(band, order) is None:
+            return f"{found[0]}, and they cannot be solved for it", None
     try:
         conflict = reversed_conflict(band, order, reassociate)
     except CannotDecide as error:
@@ -217,8 +227,8 @@ def objection(band: Sequence[ForOp], order: Sequence[ForOp], reassociate: bool =
     return f"{CHANGED}{conflict}{remedy}", conflict
 
 
-def rearrange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
-    """Nest the loops of a band in another order."""
+def rearrange(band: Sequence[ForOp], order: Sequence[ForOp], bounds: Mapping[ForOp, Range] | None = None) -> None:
+    """Nest the loops of a band in another order; `bounds` are those that change."""
     block, following, body = band[0].parent, band[0].next_op, statements(band[-1].body.block)
     assert block is not None
     for loop in reversed(band):
@@ -233,21 +243,31 @@ def rearrange(band: Sequence[ForOp], order: Sequence[ForOp]) -> None:
         end = outer.body.block.last_op
         assert isinstance(end, YieldOp)
         outer.body.block.insert_ops_before(inner, end)
+    for loop, range in (bounds or {}).items():
+        set_bounds(loop, *((map.results, values) for map, values in (as_map(range.low), as_map(range.high))))
+    for loop in order if bounds else ():
+        simplify_bounds(loop)
 
 
 @dataclass(frozen=True)
 class Reorder(Primitive):
-    """The named loops, outermost first, fill their levels in that order; `reassociate` allows reassociated sums in updates."""
+    """The named loops, outermost first, fill their levels in that order.
+
+    Attributes:
+        reassociate: whether sums in updates may be reassociated.
+        triangular: whether bounds that depend on loops which move inside are solved for them.
+    """
 
     name = "loop-reorder"
     loops: tuple[str, ...]
     reassociate: bool = False
+    triangular: bool = False
 
     def check(self, kernel: KernelOp) -> None:
         if (reductions := self._reductions(kernel)) is not None:
             found = _outside(reductions[1])
         else:
-            found = objection(*self._band(kernel), self.reassociate)
+            found = objection(*self._band(kernel), self.reassociate, self.triangular)
         if found is not None:
             raise self.refuse(*found)
 
@@ -269,5 +289,6 @@ class Reorder(Primitive):
         if (reductions := self._reductions(kernel)) is not None:
             _exchange(*reductions)
         else:
-            rearrange(*self._band(kernel))
+            band, order = self._band(kernel)
+            rearrange(band, order, rebounded(band, order) if self.triangular else None)
         return self.loops

@@ -817,7 +817,23 @@ class _Steps:
         return {"loops": chosen, "sizes": tuple(max(1, self.number()) for _ in chosen)}
 
     def reorder(self) -> dict[str, Any]:
-        return {"loops": self.some(self.band(), 2), "reassociate": self.rng.random() < 0.3}
+        return {
+            "loops": self.some(self.band(), 2),
+            "reassociate": self.rng.random() < 0.3,
+            "triangular": self.rng.random() < 0.5,
+        }
+
+    def skew(self) -> dict[str, Any]:
+        nested = [name for name, op in self.loops.items() if around(op)]
+        name = self.rng.choice(nested or [self.loop()])
+        outer = [name_of(op) for op in around(self.loops[name])] or [self.loop()]
+        return {"loop": name, "by": self.rng.choice(outer), "factor": self.rng.choice((1, 1, 1, 2, -1, -2, 3))}
+
+    def shift(self) -> dict[str, Any]:
+        return {"loop": self.loop(), "count": self.rng.randint(-5, 5)}
+
+    def parallelize(self) -> dict[str, Any]:
+        return {"loop": self.loop(), "schedule": self.rng.choice(("static", "dynamic"))}
 
     def unroll(self) -> dict[str, Any]:
         name = self.loop("seq", "parallel", "reduce")
