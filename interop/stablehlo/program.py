@@ -17,7 +17,7 @@ from ...api.tracing import current
 from . import faults
 from .faults import UnsupportedError
 from .quantized import Quantized, dequantized, expressed, integers_of, is_quantized
-from .values import DYNAMIC, dtype_of, fitted, is_tensor
+from .values import DYNAMIC, bounds_of, dtype_of, fitted, is_tensor
 
 Values = Sequence[Any]
 """Tracers, tuples of values, and None for tokens."""
@@ -169,6 +169,8 @@ class Module:
         declared = tuple(type.get_shape())
         shown = f"{name}() argument {k} is {given.dtype}{list(given.shape)}, its type is {type}"
         if len(given.shape) != len(declared) or any(n not in (m, DYNAMIC) for n, m in zip(declared, given.shape, strict=True)):
+            raise ShapeError(shown)
+        if any(most is not None and n > most for n, most in zip(given.shape, bounds_of(type), strict=True)):
             raise ShapeError(shown)
         if given.dtype != dtype and not given.weak:
             raise TypeError(shown)

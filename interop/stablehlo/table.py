@@ -126,6 +126,14 @@ def _get_tuple_element(site: Any, operands: Sequence[Any]) -> Any:
     return operands[0][site.required("index")]
 
 
+def _set_dimension_size(site: Any, operands: Sequence[Any]) -> Any:
+    x, dim = operands[0], site.required("dimension")
+    (size,) = known(operands[1], "a size")
+    if not 0 <= dim < len(x.shape) or not 0 <= size <= x.shape[dim]:
+        raise UnsupportedError(f"gives dim {dim} of {list(x.shape)} the size {size}, which must not be above the size it has")
+    return x[(slice(None),) * dim + (slice(size),)]
+
+
 def _get_dimension_size(site: Any, operands: Sequence[Any]) -> Any:
     return lift_as(operands[0].shape[site.required("dimension")], site.dtype())
 
@@ -280,6 +288,7 @@ STRUCTURAL: dict[str, Row] = {
     "triangular_solve": Row(_triangular_solve),
     "reduce_precision": Row(_reduce_precision),
     "get_dimension_size": Row(_get_dimension_size),
+    "set_dimension_size": Row(_set_dimension_size),
     "batch_norm_inference": Row(_batch_norm),
     "batch_norm_training": Row(_batch_norm_training, several=True),
     "batch_norm_grad": Row(_batch_norm_grad, several=True),

@@ -25,6 +25,21 @@ def dtype_of(type: Any) -> Any:
         raise UnsupportedError(f"has a value of type {type}, which no array has") from None
 
 
+def bounds_of(type: Any) -> tuple[int | None, ...]:
+    """The greatest sizes of a tensor type `tensor<?x4xf32, #stablehlo.bounds<8, ?>>`: None for a dim without a bound.
+
+    Raises:
+        UnsupportedError: there are not as many as dims, or one is no number.
+    """
+    rank, encoding = len(type.get_shape()), getattr(type, "encoding", None)
+    if getattr(getattr(encoding, "attr_name", None), "data", None) != "stablehlo.bounds":
+        return (None,) * rank
+    words = [word.strip() for word in encoding.value.data.split(",")]  # pyright: ignore[reportOptionalMemberAccess]
+    if len(words) != rank or not all(word == "?" or word.isdecimal() for word in words):
+        raise UnsupportedError(f"has bounds {', '.join(words)} for {rank} dims")
+    return tuple([None if word == "?" else int(word) for word in words])
+
+
 def known(x: Any, what: str) -> list[int]:
     """The numbers of an operand that says sizes, which must follow from the shapes of the arguments."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,29 @@ def function_counterpart(function: Any) -> Callable[..., Any]:
     Raises:
         TracingError: there is none.
     """
-    if function.__module__ != "numpy" or function.__name__ not in _PUBLIC:
-        name = f"{function.__module__}.{function.__name__}"
-        raise located(TracingError(f"{name} is not available on traced arrays: see lamina.numpy for what is"))
-    return __getattr__(function.__name__)
+    module, name = function.__module__, function.__name__
+    if module == "numpy" and name in _PUBLIC:
+        return __getattr__(name)
+    home = _HOMES.get(module)
+    if home is not None and hasattr(found := import_module(home, __package__), name):
+        return _of_one_triangle(getattr(found, name)) if name in _READING_ONE_TRIANGLE else getattr(found, name)
+    ours = f"lamina.{module.removeprefix('numpy.')}" if home is not None else "lamina.numpy"
+    raise located(TracingError(f"{module}.{name} is not available on traced arrays: see {ours} for what is"))
+
+
+_HOMES = {"numpy.linalg": "..linalg.namespace", "numpy.fft": "..fft"}
+"""The modules of the functions that stand for those of other modules of NumPy."""
+_READING_ONE_TRIANGLE = frozenset({"cholesky", "eigh", "eigvalsh"})
+"""Functions of `numpy.linalg` that read one triangle, where ours, as jax's, take the mean of both."""
+
+
+def _of_one_triangle(function: Callable[..., Any]) -> Callable[..., Any]:
+    def counterpart(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("upper"):  # whose result the upper triangle alone says
+            a = __getattr__("conj")(__getattr__("swapaxes")(a, -1, -2))
+        return function(a, *args, symmetrize_input=False, **kwargs)
+
+    return counterpart
 
 
 _REMEDIES = {

@@ -144,6 +144,30 @@ def test_open_sizes_are_those_of_the_arguments() -> None:
         lm.from_stablehlo(OPEN, "ones")(np.array(2, np.int32), np.ones((2, 4), np.float32))
 
 
+BOUNDED = """
+func.func @main(%x: tensor<?x4xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x4xf32, #stablehlo.bounds<8, ?>> {
+  %size = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.add %x, %x : tensor<?x4xf32, #stablehlo.bounds<8, ?>>
+  %1 = "stablehlo.set_dimension_size"(%0, %size) <{dimension = 0 : i64}> : (
+      tensor<?x4xf32, #stablehlo.bounds<8, ?>>, tensor<i32>) -> tensor<?x4xf32, #stablehlo.bounds<8, ?>>
+  return %1 : tensor<?x4xf32, #stablehlo.bounds<8, ?>>
+}
+"""
+
+
+def test_bounds_of_sizes_are_compared() -> None:
+    f = lm.from_stablehlo(BOUNDED)
+    for n in (2, 8):
+        x = np.arange(4.0 * n, dtype=np.float32).reshape(n, 4)
+        np.testing.assert_array_equal(f(x), 2 * x[:2])
+    with pytest.raises(ValueError, match=r"argument 0 is float32\[9,4\]|argument 0 is float32\[9, 4\].*bounds<8, \?>"):
+        f(np.ones((9, 4), np.float32))
+    with pytest.raises(lm.CompileError, match=r"<stablehlo>:5:8: .* gives dim 0 of \[1, 4\] the size 2"):
+        f(np.ones((1, 4), np.float32))
+    with pytest.raises(lm.CompileError, match="has bounds 8 for 2 dims"):
+        lm.from_stablehlo(BOUNDED.replace("bounds<8, ?>", "bounds<8>"))(np.ones((2, 4), np.float32))
+
+
 def test_checks_compare_where_the_program_runs() -> None:
     text = """
     func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
