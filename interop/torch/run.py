@@ -137,9 +137,9 @@ _OF_SIZES: dict[str, Callable[..., Any]] = {
 
 _IGNORED = {
     "sym_constrain_range", "sym_constrain_range_for_size", "_assert_scalar", "_assert_async", "_assert_tensor_metadata",
-    "_functional_assert_async", "_functional_assert_scalar", "check_size",
+    "_functional_assert_async", "_functional_assert_scalar", "_linalg_check_errors", "check_size",
 }  # fmt: skip
-"""Checks of the exporter: the declared bounds of sizes are checked at each call."""
+"""Checks: the declared bounds of sizes are checked at each call, and singular matrices have infinities and NaN as results."""
 
 
 def node_function(node: Node) -> Callable[..., Any]:

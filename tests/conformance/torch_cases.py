@@ -23,6 +23,8 @@ PAGE = HERE.parent.parent / "docs" / "conformance_torch.md"
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64")
 AT_ONCE = 60
 """Cases of a process, which first makes torch's table: 5 s of processor time."""
+MOST_REASONS = 60
+"""Reasons that are printed."""
 ORDER = ("pass", "unsupported", "not traced", "wrong", "crash", "timeout")
 """From the best to the worst."""
 
@@ -52,16 +54,21 @@ def reason(why: str) -> str:
     return re.sub(r"node '[^']*'", "a node", why)[:120].replace("|", "/")
 
 
+def by_reason(results: Mapping[str, Outcomes]) -> list[tuple[tuple[str, str], Counter[str]]]:
+    """Outcomes and reasons of what does not pass, with the ops, the most frequent first."""
+    groups = defaultdict(Counter[str])
+    for case, samples in sorted(results.items()):
+        for became, why in samples:
+            if became not in ("pass", "not traced"):
+                groups[became, "" if became == "wrong" else reason(why)][case.split()[0]] += 1
+    return sorted(groups.items(), key=lambda g: (ORDER.index(g[0][0]), -g[1].total(), g[0]))
+
+
 def page(results: Mapping[str, Outcomes]) -> str:
     """Counts by element type, and what does not pass by reason."""
     counts = defaultdict(Counter[str])
-    groups = defaultdict(Counter[str])
     for case, samples in sorted(results.items()):
-        name, dtype = case.split()
-        for became, why in samples:
-            counts[dtype][became] += 1
-            if became != "pass":
-                groups[became, "" if became == "wrong" else reason(why)][name] += 1
+        counts[case.split()[1]] += Counter(became for became, _ in samples)
     total = Counter[str]()
     for row in counts.values():
         total += row
@@ -81,10 +88,9 @@ def page(results: Mapping[str, Outcomes]) -> str:
     for dtype, row in counts.items():
         lines.append(f"| {dtype} | " + " | ".join(str(row[word]) for word in words) + " |")
     lines += ["", "## By reason", "", "| result | reason | samples | ops |", "|---|---|--:|---|"]
-    for (became, why), names in sorted(groups.items(), key=lambda g: (ORDER.index(g[0][0]), -g[1].total(), g[0])):
-        if became != "not traced":
-            listed = ", ".join(f"`{name}`" for name in list(names)[:4]) + (" ..." if len(names) > 4 else "")
-            lines.append(f"| {became} | {why} | {names.total()} | {listed} |")
+    for (became, why), names in by_reason(results):
+        listed = ", ".join(f"`{name}`" for name in list(names)[:4]) + (" ..." if len(names) > 4 else "")
+        lines.append(f"| {became} | {why} | {names.total()} | {listed} |")
     return "\n".join(lines) + "\n"
 
 
@@ -105,6 +111,8 @@ def main() -> int:
     for case, (became, why) in sorted(verdicts.items()):
         if became in ("wrong", "crash", "timeout"):
             print(f"{became:12} {case}: {why}")
+    for (became, why), names in by_reason(results)[:MOST_REASONS]:
+        print(f"{names.total():6} {became}: {why} ({', '.join(list(names)[:3])})")
     lost = compared(PASSES, verdicts, options.update)
     if options.update and not options.part and options.dtypes == ",".join(DTYPES):
         PAGE.write_text(page(results), encoding="utf-8")

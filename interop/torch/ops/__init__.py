@@ -3,8 +3,8 @@
 from importlib import import_module
 
 KINDS = (
-    "control", "convolution", "creation", "derivatives", "elementwise", "indexing", "normalization", "pooling", "products",
-    "reductions", "sampling", "shapes", "sorting",
+    "control", "convolution", "creation", "derivatives", "elementwise", "indexing", "linalg", "normalization", "pooling",
+    "products", "reductions", "sampling", "shapes", "sorting",
 )  # fmt: skip
 
 

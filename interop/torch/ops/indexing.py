@@ -83,6 +83,8 @@ def elements(indices: Any, axis: int) -> tuple[Any, ...]:
 def gather(call: Call, x: Any, dim: int, indices: Any, *, sparse_grad: bool = False) -> Any:
     if not x.ndim:
         return x if not indices.ndim else lnp.broadcast_to(x, indices.shape)
+    if not indices.ndim:
+        return x[indices]
     axis = axis_of(dim, x.ndim)
     if all(n is m or n == m for d, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True)) if d != axis):
         return lnp.take_along_axis(x, indices, axis)
