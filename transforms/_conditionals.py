@@ -15,7 +15,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, SSAValue
 
 from ..dialects.graph.autodiff import has_tangent
-from ..dialects.graph.base import GraphOp
+from ..dialects.graph.base import GraphOp, Zero
 from ..dialects.graph.builder import GraphBuilder
 from ..dialects.graph.collective import CollectiveOp
 from ..dialects.graph.conditional import FLAG, CaseOp, ChosenOp, WhileOp
@@ -48,9 +48,13 @@ if TYPE_CHECKING:
 def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
     """The tangents of a loop that was just inserted: one loop carries values and tangents.
 
+    There are none where nothing that it carries has one: its body reads what is differentiated by `stop_gradient` alone.
+
     Raises:
         DifferentiationError: it would be differentiated in reverse mode.
     """
+    if not _carries_tangents(op, linearizer):
+        return
     if not linearizer.forward:
         rule = "has no gradient: how many iterations there are is known only when it has run"
         remedy = "write lm.fori_loop with numbers as bounds, or lm.scan, with lm.cond in the body; lm.jvp goes forward"
@@ -86,6 +90,20 @@ def linearize_while(op: WhileOp, linearizer: Linearizer) -> None:
     n = len(op.inits)
     linearizer.supersede(op, new.results[:n])
     set_results(op, linearizer, new.results[n:])
+
+
+def _carries_tangents(op: WhileOp, linearizer: Linearizer) -> bool:
+    """Whether a value that a loop carries has a tangent, before the loop or after some iterations."""
+    _, body = called_functions(op)
+    n, moved = len(op.consts), [linearizer.tangent(v) is not None for v in (*op.consts, *op.inits)]
+    if any(moved[n:]):
+        return True
+    moving = {argument for argument, moves in zip(body.body.block.args, moved, strict=True) if moves}
+    for inner in body.body.block.ops:
+        if not moving.isdisjoint(inner.operands) and not (isinstance(inner, GraphOp) and isinstance(inner.derivative, Zero)):
+            moving.update(r for r in inner.results if has_tangent(r.type))
+    last = body.body.block.last_op
+    return last is not None and not moving.isdisjoint(last.operands)
 
 
 def linearize_chosen(op: ChosenOp, linearizer: Linearizer) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import is_side_effect_free
 
 from ..dialects.graph.autodiff import DerivativeOp, JvpOp, TransposedOp, has_tangent
 from ..dialects.graph.base import Bilinear, CompositeOp, Custom, Elementwise, GraphOp, Linear, NotDifferentiable, Zero, ints
@@ -24,6 +25,7 @@ from ..dialects.graph.custom import CustomDerivativeOp
 from ..dialects.graph.effects import EffectOp
 from ..dialects.graph.fusion import YieldOp
 from ..dialects.graph.kernel import KernelCallOp
+from ..dialects.operations import ops_of
 from ..dialects.types import shape_of
 from ..errors import DifferentiationError
 from ._conditionals import linearize_chosen, linearize_while
@@ -58,8 +60,12 @@ class Linearizer:
         return inner
 
     def run(self, function: FuncOp, arguments: Sequence[SSAValue]) -> list[SSAValue]:
-        """Clone a function onto arguments with known tangents; returns its results, which may have tangents."""
-        results, _ = clone_body(function, arguments, self.process)
+        """Clone a function onto arguments with known tangents; returns its results, which may have tangents.
+
+        What no result depends on has none: it is not asked for a derivative that it may not have.
+        """
+        read = iter(_are_read(function))
+        results, _ = clone_body(function, arguments, lambda op: self.process(op) if next(read) else self.primal.insert(op))
         for op, values in self.superseded:
             for old, new in zip(op.results, values, strict=True):
                 self.tangents[new] = self.tangents.get(old)
@@ -171,6 +177,17 @@ class Linearizer:
 
     def _sum(self, a: Tangent, b: SSAValue) -> SSAValue:
         return b if a is None else self.b.add(a, b)
+
+
+def _are_read(function: FuncOp) -> list[bool]:
+    """Whether the results or the effects of a function depend on each of its ops."""
+    found: list[bool] = []
+    read: set[SSAValue] = set()
+    for op in reversed(list(ops_of(function.body.block))):
+        found.append(not read.isdisjoint(op.results) or not is_side_effect_free(op) or op.next_op is None)
+        if found[-1]:
+            read.update(operand for inner in op.walk() for operand in inner.operands)
+    return found[::-1]
 
 
 def _linearize_control(op: ControlOp, linearizer: Linearizer) -> None:

@@ -41,10 +41,12 @@ def expand_transposed(op: TransposedOp, made: Made) -> None:
 def accumulated(op: TransposedOp, made: Made) -> list[SSAValue]:
     """The results of a `graph.transposed`, by ops that are inserted before it."""
     block = op.body.block
-    for inner in list(block.ops):
-        if isinstance(inner, CompositeOp) and not isinstance(inner.derivative, Linear):
-            decompose(inner)
-    dependent = hoist_invariant(block, op)
+    dependent = hoist_invariant(block, op)  # first: what is not transposed keeps its own derivative
+    composites = [c for c in block.ops if isinstance(c, CompositeOp) and not isinstance(c.derivative, Linear)]
+    for inner in composites:
+        decompose(inner)
+    if composites:
+        dependent = hoist_invariant(block, op)
     *linear, last = block.ops
     b = GraphBuilder(InsertPoint.before(op), op.location)
     cotangents: dict[SSAValue, SSAValue] = {}

@@ -209,6 +209,12 @@ def test_names_of_lax() -> None:
         got, want = lm.tree.leaves(getattr(lm.lax, name)(*args)), jax.tree.leaves(getattr(jax.lax, name)(*args))
         for g, w in zip(got, want, strict=True):
             np.testing.assert_allclose(g, w, rtol=2e-6, err_msg=name)
+    for dtype in (np.int8, np.uint8, np.int32, np.int64):
+        got = lm.lax.shift_right_logical(i.astype(dtype), 3)
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, (i.astype(dtype).view(f"u{i.astype(dtype).itemsize}") >> 3).astype(dtype))
+    with pytest.raises(lm.DTypeError, match="shift_right_logical needs integers"):
+        lm.lax.shift_right_logical(x, 3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -173,10 +173,17 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
 @array_function
 def shift_right_logical(x: Any, y: Any) -> Any:
-    """`x >> y` with zeros from the left."""
-    a, b = lift(x), lift(y)
-    unsigned = np.dtype(f"u{a.dtype.itemsize}")
-    return lnp_bits.bitcast(lnp.right_shift(lnp_bits.bitcast(a, unsigned), lnp_bits.bitcast(b, unsigned)), a.dtype)
+    """`x >> y` with zeros from the left.
+
+    Raises:
+        DTypeError: an operand is no integer.
+    """
+    dtype = result_type([token(x), token(y)])
+    if dtype.kind not in "iu":
+        raise DTypeError(f"shift_right_logical needs integers, got operands of the common dtype {dtype}")
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    a, b = (lnp_bits.bitcast(lift_as(v, dtype), unsigned) for v in (x, y))
+    return lnp_bits.bitcast(lnp.right_shift(a, b), dtype)
 
 
 @array_function

@@ -189,3 +189,27 @@ def test_leaves_that_are_no_arrays() -> None:
 def test_vmap_refuses(call: Any, match: str) -> None:
     with pytest.raises(lm.ShapeError, match=match):
         call()
+
+
+STOPPED = {
+    "map": lambda f, v: lm.lax.map(f, v).sum(),
+    "scan": lambda f, v: lm.scan(lambda total, x: (total + f(x), None), 0.0, v)[0],
+    "for": lambda f, v: lm.fori_loop(0, 2, lambda i, total: total + f(v[i]), 0.0),
+    "branch": lambda f, v: lm.cond(v[0] > 0, f, lambda x: x, v).sum(),
+    "lanes": lambda f, v: lm.vmap(lambda x: lm.cond(x > 0, f, lambda x: x, x))(v).sum(),
+    "checkpoint": lambda f, v: lm.checkpoint(f)(v).sum(),
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_second_derivatives_see_what_is_stopped(name):
+    def f(v):
+        return STOPPED[name](lambda x: lnp.sin(x) * lm.stop_gradient(x), v)
+
+    x, one = np.array([1.3, 0.4]), np.ones(2)
+    for second in (
+        lm.grad(lambda v: lm.grad(f)(v).sum()),
+        lambda v: lm.jvp(lm.grad(f), (v,), (one,))[1],
+        lm.grad(lambda v: lm.jvp(f, (v,), (one,))[1]),
+    ):
+        np.testing.assert_allclose(second(x), -np.sin(x) * x, rtol=1e-14)

@@ -193,6 +193,31 @@ def collatz(n):
     return lm.while_loop(lambda s: s[0] > 1, step, (n, 0))[1]
 
 
+def test_reverse_mode_of_a_while_that_carries_no_tangents():
+    """Its body reads what is differentiated by `stop_gradient` alone."""
+
+    def scaled_root(a):
+        fixed = lm.stop_gradient
+
+        def body(c):
+            return 0.5 * (c + fixed(a) / c)
+
+        return a * lm.while_loop(lambda c: abs(c * c - fixed(a)) > 1e-9 * fixed(a), body, fixed(a))
+
+    slopes = lm.grad(scaled_root)
+    for run in (
+        slopes,
+        lm.jit(slopes),
+        lambda a: lm.vmap(slopes)(np.array([a]))[0],
+        lambda a: lm.jvp(scaled_root, (a,), (1.0,))[1],
+    ):
+        np.testing.assert_allclose(run(4.0), 2.0, rtol=1e-9)
+    with pytest.raises(lm.DifferentiationError, match="has no gradient"):
+        lm.grad(lambda a: lm.while_loop(lambda c: c < 9.0, lambda c: c + a, 1.0))(2.0)
+    with pytest.raises(lm.DifferentiationError, match="has no gradient"):  # what moves reaches the result by the other value
+        lm.grad(lambda a: lm.while_loop(lambda c: c[0] < 9.0, lambda c: (c[0] + c[1], a), (1.0, 2.0))[0])(2.0)
+
+
 def test_batches_of_while():
     def length(n):
         count = 0

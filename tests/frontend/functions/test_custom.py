@@ -407,6 +407,9 @@ def test_a_rule_that_is_not_linear_has_no_forward_mode() -> None:
     close(lm.grad(lambda x: 5 * clipped(x))(3.0), 6)
     with pytest.raises(lm.DifferentiationError, match="its own reverse rule is not linear in the cotangents"):
         lm.jvp(lm.value_and_grad(clipped), (3.0,), (1.0,))
+    # where no result depends on the value of that call, it has none to have
+    close(lm.jvp(lm.grad(lambda x: 5 * clipped(x)), (3.0,), (1.0,)), (6, 2))
+    close(lm.jit(lm.hessian(lambda x: 5 * clipped(x)))(3.0), 2)
 
 
 def _product_with_counts() -> tuple[lm.custom_jvp, list[int]]:
