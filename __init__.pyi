@@ -109,12 +109,15 @@ from .frontend.kernel.assumptions import increasing as increasing
 from .frontend.kernel.assumptions import permutation as permutation
 from .frontend.kernel.call_kernel import call_kernel as call_kernel
 from .frontend.kernel.decorator import kernel as kernel
+from .frontend.kernel.made import kernel_from_ir as kernel_from_ir
+from .frontend.kernel.made import kernel_from_source as kernel_from_source
 from .frontend.kernel.philox import philox as philox
 from .frontend.kernel.philox import philox_normal as philox_normal
 from .frontend.kernel.philox import philox_uniform as philox_uniform
 from .frontend.kernel.saturating import add_sat as add_sat
 from .frontend.kernel.saturating import convert_sat as convert_sat
 from .frontend.kernel.saturating import sub_sat as sub_sat
+from .frontend.kernel.schedules import parse_schedule as parse_schedule
 from .frontend.kernel.tune import tune as tune
 from .frontend.python.compile.compiled import compile as compile
 from .frontend.python.compile.compiled import no_breaks as no_breaks
@@ -188,12 +191,13 @@ __all__ = [
     "disjoint", "dtype", "dtypes", "empty", "error_if", "eval_shape", "explain", "extend", "f16", "f32", "f64", "fft",
     "flatten_util", "fori_loop", "from_dlpack", "from_onnx", "from_stablehlo", "from_torch", "fwd_and_bwd", "get_result_pool",
     "get_threads", "grad", "grid", "hessian", "i16", "i32", "i64", "i8", "image", "increasing", "io_callback", "jacfwd",
-    "jacobian", "jacrev", "jit", "jvp", "kernel", "lax", "linalg", "linear_transpose", "linearize", "load", "make_graph",
-    "make_jaxpr", "map", "named_scope", "nn", "no_breaks", "no_recompile", "numpy", "ops", "parallel", "permutation", "philox",
-    "philox_normal", "philox_uniform", "pure_callback", "random", "record", "register_dataclass", "register_device",
-    "register_kernel", "register_op", "register_pass", "register_primitive", "register_pytree_node", "register_rule",
-    "register_step", "register_strategy", "register_target", "remat", "save", "scan", "scipy", "segment_max", "segment_mean",
-    "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads", "special", "static", "stop_gradient",
-    "sub_sat", "switch", "target", "testing", "to_onnx", "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16",
-    "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop", "zeros",
+    "jacobian", "jacrev", "jit", "jvp", "kernel", "kernel_from_ir", "kernel_from_source", "lax", "linalg", "linear_transpose",
+    "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn", "no_breaks", "no_recompile", "numpy", "ops",
+    "parallel", "parse_schedule", "permutation", "philox", "philox_normal", "philox_uniform", "pure_callback", "random",
+    "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass", "register_primitive",
+    "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target", "remat", "save", "scan",
+    "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads",
+    "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx", "to_stablehlo", "train", "tree",
+    "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop",
+    "zeros",
 ]

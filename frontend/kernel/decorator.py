@@ -45,9 +45,10 @@ class KernelBase(FunctionBase):
         check_bounds: bool = False,
         schedule: Unscheduled = "auto",
         reassociate: bool = False,
+        state: State | None = None,
     ):
         # the slow path must not refer to this object: a cycle would delay its end
-        state = _State(function, check_bounds, schedule == "auto", reassociate)
+        state = state or State(function, check_bounds, schedule == "auto", reassociate)
 
         def first(*args: Any, **kwargs: Any) -> Any:
             _refuse_tracers(state.function, (*args, *kwargs.values()))
@@ -75,9 +76,12 @@ class KernelBase(FunctionBase):
         self.__kernel__ = state
         state.owner = weakref.ref(self)
 
-    def __reduce__(self) -> str:
-        """A kernel is pickled as functions are: by its name in its module."""
-        return self.__kernel__.function.__qualname__
+    def __reduce__(self) -> Any:
+        """A kernel is pickled as functions are, by its name in its module; one made from a text by that and its schedule."""
+        state = self.__kernel__
+        if state.origin is None:
+            return state.function.__qualname__
+        return _made_again, (*state.origin, str(state.schedule) if state.is_scheduled else "")
 
     @property
     def module(self) -> ModuleOp:
@@ -196,7 +200,7 @@ class KernelBase(FunctionBase):
         return self.__kernel__.executable()
 
 
-class _State:
+class State:
     """The state of a kernel: its function, IR, schedule and machine code. Threads that need the same wait for one of them."""
 
     owner: Callable[[], Any]
@@ -210,6 +214,7 @@ class _State:
         self.installed: Executable | None = None
         self._called: Any = None
         self._same: dict[Any, Executable | None] = {}
+        self.origin: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
         self._module: ModuleOp | None = None
         self._lock = threading.RLock()
 
@@ -433,6 +438,13 @@ class _State:
         text = pipeline.compile_to(module, phase, target=None if target is None else targets.get(target))
         assert isinstance(text, str)
         return text
+
+
+def _made_again(make: Callable[..., Any], args: tuple[Any, ...], steps: str) -> Any:
+    kernel = make(*args)
+    if steps:
+        kernel.schedule().replay(steps)
+    return kernel
 
 
 def _refuse_tracers(function: Callable[..., Any], values: Sequence[Any]) -> None:

@@ -190,6 +190,34 @@ class Schedule:
         made = tuple(Loop(name, self, self._born[name]) for name in names)
         return made[0] if len(made) == 1 else made
 
+    def replay(self, steps: str) -> tuple[Loop, ...]:
+        """Take the steps of a text, as `str` of a schedule and `lamina-opt -p` have them: all of them or none.
+
+        Returns the loops that the last step made.
+
+        Raises:
+            ScheduleError: a step is not legal, or is no step of schedules.
+            UnknownPassError: the text is malformed, or names a step or a parameter that does not exist.
+
+        >>> import lamina as lm
+        >>> @lm.kernel
+        ... def scale(x: lm.f32["N"], y: lm.f32["N"]):
+        ...     for i in range(x.shape[0]):
+        ...         y[i] = 2.0 * x[i]
+        >>> [str(loop) for loop in scale.schedule().replay("loop-split{loop=i size=64},loop-vectorize{loop=ii lanes=8}")]
+        ['ii']
+        """
+        before = self.module.clone(), [*self.steps], {**self._born}, {**self._consumed}
+        made: Any = ()
+        try:
+            for step in parse_schedule(steps):
+                made = self.take(step)
+        except LaminaError:
+            self.module, self.steps, self._born, self._consumed = before
+            self._changed()
+            raise
+        return made if isinstance(made, tuple) else (made,)
+
     def auto(self, only: Any = None) -> tuple[Primitive, ...]:
         """Schedule what the steps so far have left, as it is done when the kernel is called; returns the steps.
 
@@ -263,6 +291,25 @@ class Schedule:
 
     def __repr__(self) -> str:
         return f"<schedule of @{self.kernel.sym_name.data}: {self or 'no steps'}>"
+
+
+def parse_schedule(text: str) -> tuple[Primitive, ...]:
+    """The steps of a text, `loop-split{loop=i size=64},loop-unroll{loop=ii}`, which `schedule.take` takes.
+
+    Raises:
+        ScheduleError: a pass of the text is no step of schedules.
+        UnknownPassError: the text is malformed, or names a step or a parameter that does not exist.
+
+    >>> [step.as_text() for step in parse_schedule("loop-split{size=64 loop=i}")]
+    ['loop-split{loop=i size=64}']
+    """
+    found = parse_passes(text)
+    for step in found:
+        if not isinstance(step, Primitive):
+            raise ScheduleError(
+                f"'{step.name}' is no step of a schedule: steps are the primitives, as loop-split{{loop=i size=4}}"
+            )
+    return tuple(step for step in found if isinstance(step, Primitive))
 
 
 def default_schedule(module: ModuleOp, target: Target | None = None) -> Schedule:

@@ -40,3 +40,8 @@ def _code(text: str) -> CodeType:
 def code_of_tree(tree: ast.Module, file: str) -> CodeType:
     """The code of a syntax tree, whose nodes have places in a file of the user's or get those of the nodes around them."""
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+
+
+def run(text: str, file: str, names: dict[str, Any]) -> None:
+    """Run the text of a module that the user has given, with the globals `names`."""
+    exec(code_of_tree(ast.parse(text, file), file), names)
