@@ -356,7 +356,7 @@ HOMES: dict[str, dict[str, str]] = {
     },
     "api.kernels": {
         "frontend.extend": "register_kernel",
-        "frontend.kernel.annotations": "dtype, empty, i32, parallel",
+        "frontend.kernel.annotations": "dtype, empty, f64, i32, parallel",
         "frontend.kernel.decorator": "kernel",
     },
 }

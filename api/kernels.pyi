@@ -6,10 +6,11 @@ from typing import Any
 from ..frontend.extend import register_kernel as register_kernel
 from ..frontend.kernel.annotations import dtype as dtype
 from ..frontend.kernel.annotations import empty as empty
+from ..frontend.kernel.annotations import f64 as f64
 from ..frontend.kernel.annotations import i32 as i32
 from ..frontend.kernel.annotations import parallel as parallel
 from ..frontend.kernel.decorator import kernel as kernel
 
 __all__ = [
-    "dtype", "empty", "i32", "kernel", "parallel", "register_kernel",
+    "dtype", "empty", "f64", "i32", "kernel", "parallel", "register_kernel",
 ]

@@ -79,7 +79,7 @@ def eigh_by(alignment):
                     a[i, j] -= np.conjugate(p[j]) * this + np.conjugate(vector[j]) * other
         d[n - 1] = a[n - 1, n - 1].real
         e[n - 1] = 0
-        multiply_out(vectors, a, p, n, width, line, 1, T(0))
+        multiply_out(vectors, a, p, n, width, line, 1, False, T(0))
         # QL steps until all neighbours of the diagonal are negligible, whose rotations are kept and applied together
         cosines = empty((STEPS, n), T.real)
         sines = empty((STEPS, n), T.real)

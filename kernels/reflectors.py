@@ -103,7 +103,7 @@ def reflect_block(a, v, inverse, inner, weights, k, adjoint, zero):
         a[r * BLOCK : r * BLOCK + BLOCK] -= v[r * BLOCK : r * BLOCK + BLOCK] @ weights
 
 
-def multiply_out(rows, q, sums, n, width, line, offset, zero):
+def multiply_out(rows, q, sums, n, width, line, offset, reverse, zero):
     """Let row `i` of `rows` be column `i` of the product of the reflectors that are the rows; row `k` begins at `k + offset`.
 
     Rows have zeros from `n` to `width`, a multiple of `line`; loops over parts of them begin at such. `q`: memory of that size.
@@ -131,4 +131,4 @@ def multiply_out(rows, q, sums, n, width, line, offset, zero):
                 q[i, j] -= factor * sums[j]
     for i in parallel(n):
         for j in parallel(n):
-            rows[i, j] = q[j, i]
+            rows[n - 1 - i if reverse else i, j] = q[j, i]

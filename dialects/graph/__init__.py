@@ -24,7 +24,6 @@ FAMILIES = (
         "factor",
         "orthogonal",
         "eigh",
-        "bidiagonal",
         "svd",
         "schur",
         "eig",

@@ -1,4 +1,4 @@
-"""The phase and the rank (position in sorted order) of eigenvectors and singular vectors.
+"""The phase of eigenvectors and singular vectors.
 
 Vectors have any sign in the literature, complex ones any phase; here the first component that is at least half as large as the
 largest is real and positive, so that equal matrices have equal vectors on all machines.
@@ -7,20 +7,13 @@ largest is real and positive, so that equal matrices have equal vectors on all m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
-from ..types import index, numpy_dtype
+from ..types import numpy_dtype
 from .complex_elements import Element, Field
-
-if TYPE_CHECKING:
-    from .nest_writer import NestWriter
-
-MOST_STEPS = 30
-"""Largest number of QL steps for an eigenvalue: LAPACK's limit; two are usual."""
 
 
 def epsilon_of(element: Any) -> float:
@@ -58,14 +51,3 @@ def _phase(f: Field, x: Element, size: SSAValue) -> Element:
         return (s.select(s.cmp("lt", x[0], zero), f.number(-1), one),)
     is_zero = s.cmp("eq", size, zero)
     return f.select(is_zero, f.const(1), f.shrink(f.conj(x), s.select(is_zero, one, size)))
-
-
-def rank_in(b: NestWriter, n: int, values: SSAValue, i: Any, predicate: str) -> Any:
-    """The rank of element `i` of a local vector: how many others satisfy the predicate, or are equal and come before it."""
-    zero, one = b.scalar.const(0, i32), b.scalar.const(1, i32)
-    with b.loop(n, "seq", inits=[zero]) as j:
-        x, y = b.load(values, [j.index]), b.load(values, [i])
-        is_equal = b.scalar.binary("and", b.scalar.cmp("eq", x, y), b.scalar.cmp("lt", b.position(j.index), b.position(i)))
-        before = b.scalar.binary("or", b.scalar.cmp(predicate, x, y), is_equal)
-        j.give(b.scalar.add(j.carried[0], b.scalar.select(before, one, zero)))
-    return b.index_of(b.scalar.convert(j.results[0], index))

@@ -74,14 +74,11 @@ def _weights(b: GraphBuilder, v: SSAValue, y: SSAValue) -> SSAValue:
 
 
 class Reflector:
-    """The loops of one reflector: its vector, made from a row or column of a matrix, is kept in a local buffer.
+    """The loops of one reflector: its vector, made from a row or column of a matrix, is kept in a local buffer."""
 
-    Its buffer has zeros from `size` to `width`.
-    """
-
-    def __init__(self, field: Field, size: int, width: int | None = None):
-        self.field, self.size, self.width = field, size, width or size
-        self.v = field.local((self.width,), "reflector")
+    def __init__(self, field: Field, size: int):
+        self.field, self.size = field, size
+        self.v = field.local((size,), "reflector")
 
     def make(self, start: Any, get: Callable[[Any], Element]) -> SSAValue:
         """The vector `v` whose reflector makes the elements `get(i)` from `start` on a real multiple of the first unit vector.
@@ -113,9 +110,6 @@ class Reflector:
         scale = b.scalar.select(is_zero, zero, b.scalar.div(one, b.scalar.select(is_zero, one, scale)))
         with b.loop(start) as i:
             f.store(f.const(0), self.v, [i.index])
-        if self.width > self.size:
-            with b.loop(self.width, lower=self.size) as i:
-                f.store(f.const(0), self.v, [i.index])
         f.store(f.scale((b.scalar.add(alpha[0], signed), *alpha[1:]), scale), self.v, [start])
         with b.loop(self.size, lower=start + 1) as i:
             f.store(f.scale(f.load(self.v, [i.index]), scale), self.v, [i.index])

@@ -1,4 +1,4 @@
-"""Singular value decompositions of matrices of any shape: `svd`, made of `square_svd` and `qr`."""
+"""Singular value decompositions: `square_svd`, whose loops are in `kernels/svd.py`, and `svd`, made of it and `qr`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def, var_result_def
 
 from ...errors import DifferentiationError
 from ..facts import FACTORIZATION
 from ..types import element_of, is_complex, part_of, shape_of, tensor
-from .base import CompositeOp, Custom, Props, Types, graph_op, one_of, word
+from .base import CompositeOp, Custom, NotDifferentiable, Props, Types, graph_op, one_of, word
 from .complex import imaginary
 from .eigenvector_phase import np_phases
 from .matrices import (
+    MatrixOp,
     adjoint_of,
     batch_leading,
     compared,
@@ -33,6 +34,62 @@ from .matrices import (
 
 if TYPE_CHECKING:
     from .builder import GraphBuilder
+
+
+@graph_op
+class SquareSvdOp(MatrixOp):
+    """`x = U S V^H` of square matrices, the last two dims: `s` in descending order, and of the mode `vectors` `u` and `v^H`.
+
+    The first component of a column of `u` that is at least half as large as its largest is positive. Values differ from exact
+    ones by a few units of rounding of the largest. NaN and infinities give NaN. Cost: about `20 * n**3` flops a matrix,
+    `8 / 3 * n**3` for values alone.
+
+    ```mlir
+    %s, %u, %vt = graph.square_svd vectors %x : tensor<3x3xf32> -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3x3xf32>)
+    ```
+
+    (C1) The element type is f32 or f64, or complex of them; or real and imaginary parts are two operands, and the imaginary
+    parts of `u` and `v^H` are further results.
+    (C2) There are two dims or more, and the last two are equal.
+    (C3) The mode is values or vectors.
+    """
+
+    name = "graph.square_svd"
+    facts = FACTORIZATION.but(kernels=".kernels.svd")
+    x = operand_def(TensorType)
+    imaginary = var_operand_def(TensorType)
+    mode = prop_def(StringAttr)
+    s = result_def(TensorType)
+    vectors = var_result_def(TensorType)
+    syntax = "<mode> *x"
+    derivative = NotDifferentiable(lambda op: "differentiate graph.svd")
+
+    @classmethod
+    def whole_types(cls, operands: Types, props: Props) -> Types:
+        shape = require_matrices(operands[0], square=True, known=True)  # C1, C2
+        one_of(props, "mode", ("values", "vectors"))  # C3
+        found = tensor(part_of(operands[0].element_type), shape[:-1]), operands[0], operands[0]
+        return found if word(props["mode"]) == "vectors" else found[:1]
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.mode.data == "vectors"
+
+    def without_unused(self, b: GraphBuilder) -> Sequence[SSAValue] | None:
+        """The op that computes values alone, where the vectors are unused."""
+        if not self.has_vectors or any(result.first_use is not None for result in self.vectors):
+            return None
+        return [b.build("square_svd", self.operands, {"mode": StringAttr("values")})]
+
+    def meaning(self, *operands: np.ndarray) -> tuple[np.ndarray, ...]:
+        (x,) = operands
+        s, u, vt = np.full(x.shape[:-1], np.nan, np.real(x).dtype), np.full_like(x, np.nan), np.full_like(x, np.nan)
+        for place, matrix in stacked(x):
+            if np.isfinite(matrix).all():
+                left, s[place], right = np.linalg.svd(matrix)
+                phases = np_phases(np.conj(left.T))
+                u[place], vt[place] = left * np.conj(phases.T), phases * right
+        return (s, u, vt) if self.has_vectors else (s,)
 
 
 def _jvp_svd(b: GraphBuilder, op: SvdOp, tangents: Sequence[SSAValue]) -> Sequence[SSAValue | None]:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "transforms"))
 from drawn_cases import CASE_DRAWS
 from graphs import CASES, define
-from lamina.dialects.graph import OPS, bidiagonal, eig, eigh, factor, orthogonal, schur, solving, svd
+from lamina.dialects.graph import OPS, eig, eigh, factor, orthogonal, schur, solving, svd
 from lamina.dialects.graph.base import CompositeOp, Equation, GraphOp, NotDifferentiable, Zero, to_attribute
 from lamina.dialects.graph.indexing import find_slices
 from lamina.dialects.graph.sort_keys import position_type
@@ -200,7 +200,7 @@ def test_equations_of_drawn(name: str) -> None:
 
 OF_MATRICES = {
     op
-    for family in (factor, orthogonal, eigh, bidiagonal, svd, schur, eig, solving)
+    for family in (factor, orthogonal, eigh, svd, schur, eig, solving)
     for op in OPS.values()
     if op.__module__ == family.__name__
 }

@@ -45,8 +45,6 @@ LIMITS = {
     "dialects/graph/base.py": "types that are kept",
     "dialects/graph/conv.py": "the tiles of Winograd's algorithm that there are",
     "dialects/graph/eig.py": "iterations, after which there is no convergence",
-    "dialects/graph/eigenvector_phase.py": "bits of a number",
-    "dialects/graph/eigh.py": "of an algorithm: kernels/ will have it",
     "dialects/graph/fft.py": "of an algorithm: kernels/ will have it",
     "dialects/graph/matrices.py": "of an algorithm: kernels/ will have it",
     "dialects/graph/random.py": "Threefry's numbers",
