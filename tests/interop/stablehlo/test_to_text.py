@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import lamina as lm
-import numpy as np
 import pytest
-from factorization_programs import PROGRAMS as FACTORIZATIONS
-from interop_programs import PROGRAMS as PLAIN
-from interop_programs import compare, flat, leaves
-
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-from oracles import of_jax_once
-
-HERE = Path(__file__).parent
-PROGRAMS = PLAIN | FACTORIZATIONS
+from interop_programs import PROGRAMS, compare, flat, leaves
+from results_of_jax import results_of, results_of_jax
 
 
 @pytest.fixture(scope="module")
@@ -31,28 +18,13 @@ def texts() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def of_jax(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Any:
     pytest.importorskip("jax")
-    given = tmp_path_factory.mktemp("jax") / "in.npz"
-    arrays = {f"{name}:{k}": v for name, (_, arguments) in PROGRAMS.items() for k, v in enumerate(arguments)}
-    np.savez(given, texts=np.array(json.dumps(texts)), **arrays)
-    program = HERE / "run_with_jax.py"
-
-    def run(path: Path) -> None:
-        command = [sys.executable, str(program), str(given), str(path)]
-        subprocess.run(command, check=True, capture_output=True, timeout=300, env={**os.environ, "JAX_PLATFORMS": "cpu"})
-
-    with np.load(of_jax_once(f"{program.read_text()}{Path(__file__).read_text()}{sorted(texts.items())}", run)) as archive:
-        return {name: archive[name] for name in archive.files}
+    return results_of_jax(texts, PROGRAMS, tmp_path_factory.mktemp("jax"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_jax_runs_the_text(name: str, of_jax: Any) -> None:
-    errors = json.loads(str(of_jax["errors"]))
-    assert name not in errors, errors[name]
     function, arguments = PROGRAMS[name]
-    got = []
-    while f"{name}:{len(got)}" in of_jax:
-        got.append(of_jax[f"{name}:{len(got)}"])
-    compare(got, leaves(lm.jit(function)(*arguments)))
+    compare(results_of(name, of_jax), leaves(lm.jit(function)(*arguments)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -83,6 +83,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.thorough(every=4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_matrices(name: str, dtype: str) -> None:
