@@ -1,5 +1,7 @@
 """Samples of torch's own table of ops through `from_torch`: `make conformance-torch`, or `torch_cases.py [PART] [--update]`.
 
+Of float32, unless `--dtypes` names others.
+
 `torch_passes.txt` has the pairs of an op and an element type all of whose samples pass; one of them that does not is a
 regression, and the run fails. `--update` adds new ones and writes docs/conformance_torch.md. Samples run in child processes
 with a limit of time.
@@ -97,7 +99,7 @@ def page(results: Mapping[str, Outcomes]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="?", default="", help="a part of `op dtype`")
-    parser.add_argument("--dtypes", default=",".join(DTYPES), help="element types, with commas")
+    parser.add_argument("--dtypes", default="float32", help=f"element types, with commas; all: {','.join(DTYPES)}")
     parser.add_argument("--update", action="store_true", help="add to the list and write the page anew")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
@@ -114,7 +116,7 @@ def main() -> int:
     for (became, why), names in by_reason(results)[:MOST_REASONS]:
         print(f"{names.total():6} {became}: {why} ({', '.join(list(names)[:3])})")
     lost = compared(PASSES, verdicts, options.update)
-    if options.update and not options.part and options.dtypes == ",".join(DTYPES):
+    if options.update and not options.part:
         PAGE.write_text(page(results), encoding="utf-8")
     return bool(lost) and not options.update
 
