@@ -107,6 +107,7 @@ from .frontend.kernel.assumptions import assume as assume
 from .frontend.kernel.assumptions import disjoint as disjoint
 from .frontend.kernel.assumptions import increasing as increasing
 from .frontend.kernel.assumptions import permutation as permutation
+from .frontend.kernel.borders import pad_read as pad_read
 from .frontend.kernel.call_kernel import call_kernel as call_kernel
 from .frontend.kernel.decorator import kernel as kernel
 from .frontend.kernel.made import kernel_from_ir as kernel_from_ir
@@ -193,11 +194,11 @@ __all__ = [
     "get_threads", "grad", "grid", "hessian", "i16", "i32", "i64", "i8", "image", "increasing", "io_callback", "jacfwd",
     "jacobian", "jacrev", "jit", "jvp", "kernel", "kernel_from_ir", "kernel_from_source", "lax", "linalg", "linear_transpose",
     "linearize", "load", "make_graph", "make_jaxpr", "map", "named_scope", "nn", "no_breaks", "no_recompile", "numpy", "ops",
-    "parallel", "parse_schedule", "permutation", "philox", "philox_normal", "philox_uniform", "pure_callback", "random",
-    "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass", "register_primitive",
-    "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target", "remat", "save", "scan",
-    "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "set_result_pool", "set_threads",
-    "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx", "to_stablehlo", "train", "tree",
-    "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp", "vmap", "watch", "while_loop",
-    "zeros",
+    "pad_read", "parallel", "parse_schedule", "permutation", "philox", "philox_normal", "philox_uniform", "pure_callback",
+    "random", "record", "register_dataclass", "register_device", "register_kernel", "register_op", "register_pass",
+    "register_primitive", "register_pytree_node", "register_rule", "register_step", "register_strategy", "register_target",
+    "remat", "save", "scan", "scipy", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+    "set_result_pool", "set_threads", "special", "static", "stop_gradient", "sub_sat", "switch", "target", "testing", "to_onnx",
+    "to_stablehlo", "train", "tree", "tree_util", "tune", "typeof", "ui16", "ui32", "ui64", "ui8", "value_and_grad", "vjp",
+    "vmap", "watch", "while_loop", "zeros",
 ]

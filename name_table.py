@@ -70,6 +70,7 @@ HOMES: dict[str, dict[str, str]] = {
         "frontend.functions.vjp": "fwd_and_bwd, linear_transpose, linearize, vjp",
         "frontend.kernel.annotations": "bf16, bool_, complex128, complex64, dtype, empty, f16, f32, f64, grid, i16, i32, i64, i8, parallel, ui16, ui32, ui64, ui8, zeros",
         "frontend.kernel.assumptions": "assume, disjoint, increasing, permutation",
+        "frontend.kernel.borders": "pad_read",
         "frontend.kernel.call_kernel": "call_kernel",
         "frontend.kernel.decorator": "kernel",
         "frontend.kernel.made": "kernel_from_ir, kernel_from_source",

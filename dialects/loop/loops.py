@@ -455,6 +455,10 @@ class WhileOp(LoopOp):
         )
 
 
+BORDER = "lamina.border"
+"""The attribute of a `loop.if` that reads inside of an array, or else what stands for an element beside it."""
+
+
 @irdl_op_definition
 class IfOp(LoopOp):
     """A conditional with optional results.

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s %validate -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i},loop-partition{kernel=blocks loop=i}' | filecheck %s
+// RUN: lamina-opt %s %validate -p 'loop-partition{kernel=pad loop=i},loop-partition{kernel=pad loop=j},loop-partition{kernel=always loop=i},loop-partition{kernel=blocks loop=i},loop-partition{kernel=open loop=i}' | filecheck %s
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_condition loop=i}' 2>&1 | filecheck %s --check-prefix=CONDITION
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_iteration loop=i}' 2>&1 | filecheck %s --check-prefix=ITERATION
 // RUN: not lamina-opt %s -p 'loop-partition{kernel=no_range loop=i}' 2>&1 | filecheck %s --check-prefix=RANGE
@@ -119,7 +119,7 @@ loop.kernel @no_iteration(%y: memref<4xf32>) {
   }
 }
 
-// BOUNDS: loop-partition{kernel=no_bounds loop=i}: i needs constant bounds and step 1
+// BOUNDS: loop-partition{kernel=no_bounds loop=i}: i needs step 1
 loop.kernel @no_bounds(%y: memref<4xf32>) {
   %zero = arith.constant 0.0 : f32
   loop.for parallel %i = 0 to 4 step 2 {
@@ -148,5 +148,35 @@ loop.kernel @no_range(%y: memref<4xf32>, %N: index, %M: index) {
     loop.if %ab {
       loop.store %zero, %y[%i] : memref<4xf32>
     }
+  }
+}
+
+/// Bounds that are no numbers: comparisons with values whose differences are numbers.
+// CHECK-LABEL: loop.kernel @open
+//       CHECK:   loop.for seq %i_start = 0 to min({{%N, 1|1, %N}}) {
+//       CHECK:     loop.if
+//       CHECK:   loop.for seq %i = 1 to %N - 1 {
+//   CHECK-NOT:     loop.if
+//       CHECK:   loop.for seq %i_end = max({{.*}}) to %N {
+//       CHECK:     loop.if
+loop.kernel @open(%x: memref<?xf32>, %y: memref<?xf32>, %N: index) shapes(%x[%N], %y[%N]) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %nothing = arith.constant 0.0 : f32
+  loop.for seq %i = 0 to %N {
+    %before = arith.subi %i, %one : index
+    %after = arith.addi %i, %one : index
+    %a = arith.cmpi sge, %before, %zero : index
+    %b = arith.cmpi slt, %after, %N : index
+    %in = arith.andi %a, %b : i1
+    %v = loop.if %in -> f32 {
+      %u = loop.load %x[%i - 1] : memref<?xf32>
+      %w = loop.load %x[%i + 1] : memref<?xf32>
+      %s = arith.addf %u, %w : f32
+      loop.yield %s : f32
+    } else {
+      loop.yield %nothing : f32
+    }
+    loop.store %v, %y[%i] : memref<?xf32>
   }
 }

@@ -14,7 +14,7 @@ import numpy as np
 from ...dialects.functions import FUNCTIONS
 from ...dialects.types import element_type, f32, f64, i1, i64, is_bool, is_float
 from ...errors import KernelError
-from . import complex_functions, complexes, philox, prelude, prelude_complex, prelude_facts, saturating
+from . import borders, complex_functions, complexes, philox, prelude, prelude_complex, prelude_facts, saturating
 from .annotations import COMPLEX, ELEMENTS, ScalarType, empty, zeros
 from .arithmetic import OPERATORS_OF_NUMPY, Arithmetic
 from .array_functions import REDUCTIONS, reduction_of
@@ -55,7 +55,7 @@ _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge")
 _UNARY = ("positive", "conjugate", "negative", "logical_not", "invert", "reciprocal")
 _TEXTS = f"{__name__.rpartition('.frontend.')[0]}.kernels."
 """Modules of the package with functions in the language of kernels."""
-_IN_LANGUAGE = (prelude.__name__, prelude_complex.__name__, prelude_facts.__name__, philox.__name__)
+_IN_LANGUAGE = (borders.__name__, prelude.__name__, prelude_complex.__name__, prelude_facts.__name__, philox.__name__)
 """Modules of this folder with functions in the language of kernels."""
 _MODULES = ("math", "cmath", "numpy", "lamina", "builtins")
 _PYTHONS_OWN = ("math", "builtins")
@@ -87,7 +87,7 @@ def is_helper(function: Any) -> bool:
     """Whether an object is a kernel or a function in Python whose statements can stand in place of a call."""
     if hasattr(function, "__kernel__"):
         return True
-    if not isinstance(function, FunctionType) or function in prelude.INTRINSICS:
+    if not isinstance(function, FunctionType) or function in (*prelude.INTRINSICS, borders.pad_read):
         return False
     module = function.__module__
     return module.partition(".")[0] not in _MODULES or module in _IN_LANGUAGE or module.startswith(_TEXTS)
@@ -196,6 +196,8 @@ class Calls(Expressions):
         if (found := self.called(node)) is not None:
             return found
         function, what = self.resolve(node.func), ast.unparse(node.func)
+        if function is borders.pad_read:
+            return borders.read(self, node)
         if node.keywords:
             self.refuse(node, f"'{what}' takes positional arguments in kernels: leave keywords out, write loops over an axis")
         if function is len:

@@ -89,6 +89,8 @@ def _meaning(source: Source, node: ast.expr, has_place: bool, depth: int) -> str
         return f"module {found.__name__}"
     if isinstance(found, ScalarType):
         return repr(found)
+    if isinstance(found, str):
+        return f"text {found!r}"
     if is_helper(found) and depth == _DEEPEST:
         raise _Unknown
     if isinstance(found, FunctionType) and is_helper(found):

@@ -19,7 +19,11 @@ in which comparisons with a constant result are removed, too. Without such compa
 values from before the loop, as `%io + %i >= 1`, if they hold on one interval. The order of the iterations stays, so this is
 always legal.
 
-Requires constant bounds, step 1 and no carried values. Returns the loop in which the comparisons hold, then the others.
+With bounds that are no numbers, comparisons with values from before the loop decide, whose differences are numbers:
+
+    for i = 0 to N: x[i - 1] if i - 1 >= 0      i_start = 0 to min(N, 1), i = 1 to N
+
+Requires step 1 and no carried values. Returns the loop in which the comparisons hold, then the others.
 """
 
 from __future__ import annotations
@@ -32,9 +36,10 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.loop.loops import ForOp, IfOp, KernelOp, YieldOp
 from ..analysis.affine import Affine, as_map
-from ..analysis.bounds import set_bounds
+from ..analysis.bounds import set_bounds, simplify_bounds
 from ..analysis.conditions import difference_of
 from ..analysis.nests import find, is_inside, name_of, walk
+from ..analysis.regions import lowers, uppers
 from .base import Primitive
 from .rewriting import copied
 
@@ -119,6 +124,26 @@ def _steady(loop: ForOp) -> _Steady | None:
     return _Steady((Affine.of(low), *lows), (Affine.of(high), *highs), decided) if conditions else None
 
 
+def _open_parts(loop: ForOp) -> tuple[list[_Part], frozenset[Affine]] | None:
+    """The parts of a loop whose bounds are expressions, and the conditions that hold in the first one."""
+    lows, highs, low, high = lowers(loop), uppers(loop), list[Affine](), list[Affine]()
+    conditions = [form for form in _conditions(loop) if abs(form.terms[loop.index]) == 1]
+    for form in conditions:
+        slope = form.terms[loop.index]
+        rest = form - Affine({loop.index: slope})
+        (low if slope > 0 else high).append(rest * -1 if slope > 0 else rest + 1)
+    if any((one - other).number is None for found in (low, high) for one in found for other in found) or not conditions:
+        return None
+    first = [one for one in low if all((one - other).number >= 0 for other in low)][:1]  # pyright: ignore[reportOptionalOperand]
+    last = [one for one in high if all((other - one).number >= 0 for other in high)][:1]  # pyright: ignore[reportOptionalOperand]
+    parts = [_Part("", (*lows, *first), (*highs, *last))]
+    if first:
+        parts.append(_Part("_start", tuple(lows), (*highs, *first), from_here=False))
+    if last:
+        parts.append(_Part("_end", (*lows, *last, *first), tuple(highs), up_to_here=False))
+    return parts, frozenset(conditions)
+
+
 def _decide(loop: ForOp, part: _Part, decided: frozenset[Affine]) -> None:
     """Remove conditions with one value in all iterations of a loop; for those of `decided` the interval determines it."""
     bounds = loop.constant_bounds()
@@ -181,11 +206,14 @@ class Partition(Primitive):
         loop = find(kernel, self.loop, self.name)
         if loop.results:
             raise self.refuse(f"{self.loop} carries values from one iteration to the next")
-        if loop.constant_bounds() is None or loop.step.value.data != 1:
-            raise self.refuse(f"{self.loop} needs constant bounds and step 1")
+        if loop.step.value.data != 1:
+            raise self.refuse(f"{self.loop} needs step 1")
         if not (conditions := list(_conditions(loop))):
             raise self.refuse(f"no condition in {self.loop} depends on its index alone")
-        if _steady(loop) is None:
+        if loop.constant_bounds() is None:
+            if _open_parts(loop) is None:
+                raise self.refuse(f"the conditions in {self.loop} compare its index with values whose order is not known")
+        elif _steady(loop) is None:
             alone = any(len(form.terms) == 1 for form in conditions)
             reason = (
                 "hold in none of its iterations together" if alone else "are not known to hold from one place up to another"
@@ -194,16 +222,27 @@ class Partition(Primitive):
 
     def rewrite(self, kernel: KernelOp) -> tuple[str, ...]:
         loop = find(kernel, self.loop, self.name)
-        bounds, steady, block = loop.constant_bounds(), _steady(loop), loop.parent
-        assert bounds is not None and steady is not None and block is not None
-        parts = [(loop, part) for part in steady.parts(bounds)]
+        bounds, block = loop.constant_bounds(), loop.parent
+        assert block is not None
+        decided: frozenset[Affine]
+        if bounds is None:
+            found = _open_parts(loop)
+            assert found is not None
+            parts, decided = [(loop, part) for part in found[0]], found[1]
+        else:
+            steady = _steady(loop)
+            assert steady is not None
+            parts, decided = [(loop, part) for part in steady.parts(bounds)], steady.decided
         for k, (_, part) in enumerate(parts[1:], 1):
             copy = copied(loop, kernel, part.suffix)
             (block.insert_op_before if part.suffix == "_start" else block.insert_op_after)(copy, loop)
             parts[k] = copy, part
         for one, part in parts:
-            decided = frozenset(form.substitute({loop.index: Affine.of(one.index)}) for form in steady.decided)
+            here = frozenset(form.substitute({loop.index: Affine.of(one.index)}) for form in decided)
             (low, low_values), (high, high_values) = as_map(part.lows), as_map(part.highs)
             set_bounds(one, (low.results, low_values), (high.results, high_values))
-            _decide(one, part, decided)
+            if bounds is None:
+                simplify_bounds(one)
+                here = here if part.from_here and part.up_to_here else frozenset[Affine]()
+            _decide(one, part, here)
         return tuple(name_of(one) for one, _ in parts)

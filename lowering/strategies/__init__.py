@@ -10,6 +10,7 @@ from ...errors import ExtensionError
 from .attention import schedule_attention
 from .base import KernelStrategy, NestStrategy, PlannedStrategy, Strategy, Take, steps
 from .batched_small import schedule_stacks
+from .borders import schedule_borders
 from .butterflies import schedule_butterflies
 from .convolutions import schedule_convolutions, schedule_points
 from .depthwise_and_pooling import schedule_windows
@@ -72,6 +73,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     NestStrategy(schedule_reductions, leaves=_BLOCKS | steps("vectorize rfactor")),
     KernelStrategy(schedule_sweeps, leaves=steps("interleave"), order_free=False),
     PlannedStrategy(schedule_lanes, plan=plan_lanes, leaves=steps("vectorize"), settled=steps("reuse rfactor")),
+    NestStrategy(schedule_borders, leaves=steps("fission partition"), order_free=False),
     LOOPS,
     NestStrategy(schedule_recurrences, leaves=steps("unroll-and-jam"), order_free=False),
     KernelStrategy(schedule_rows_ahead, leaves=_HINTS, settled=_LOOPS, order_free=False),
