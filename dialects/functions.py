@@ -135,10 +135,12 @@ def _erf_derivative(b: GraphBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def _turn(b: GraphBuilder, part: SSAValue, y: SSAValue, x: SSAValue) -> SSAValue:
-    # part / (x^2 + y^2), without overflow: the larger of both is taken out of the squares
+    # part / (x^2 + y^2), without overflow: the larger of both is taken out of the squares; 0 where one is infinite
     size = b.max(b.abs(x), b.abs(y))
-    u, v = b.div(x, size), b.div(y, size)
-    return b.div(b.div(b.div(part, size), b.add(b.mul(u, u), b.mul(v, v))), size)
+    endless, one = b.cmp(size, b.full_like(size, python_math.inf), predicate="eq"), b.full_like(size, 1)
+    part, x, y, scale = (b.select(endless, one, v) for v in (part, x, y, size))
+    u, v = b.div(x, scale), b.div(y, scale)
+    return b.div(b.div(b.div(part, scale), b.add(b.mul(u, u), b.mul(v, v))), size)
 
 
 # --------------------------------------------------------------------------------------------------------------------

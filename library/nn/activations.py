@@ -86,7 +86,9 @@ hard_swish = hard_silu
 def mish(x: Any) -> Any:
     """`x * tanh(softplus(x))`."""
     x = lift_float(x)
-    return x * tanh(logaddexp(x, 0.0))
+    far = compare("gt", absolute(x), full_like_tracer(x, 800))  # from there on `max(x, 0)` to the last bit, also at infinities
+    near = select(far, full_like_tracer(x, 0), x)
+    return select(far, select(_positive(x), x, full_like_tracer(x, 0)), near * tanh(logaddexp(near, 0.0)))
 
 
 @array_function
@@ -111,7 +113,9 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 
 
 def _root(x: Tracer, b: Tracer) -> Tracer:
-    return build("sqrt", x * x + b)
+    square = x * x
+    fits = compare("lt", square, full_like_tracer(x, math.inf))  # elsewhere `b` is too small to be seen
+    return select(fits, build("sqrt", select(fits, square, full_like_tracer(x, 1)) + b), absolute(x))
 
 
 def _half_sum(x: Tracer, b: Tracer) -> Tracer:
@@ -119,10 +123,23 @@ def _half_sum(x: Tracer, b: Tracer) -> Tracer:
     return select(negative, 0.5 * b / (root - select(negative, x, full_like_tracer(x, -1))), 0.5 * (x + root))
 
 
-_ramp = with_slopes(  # 0.5 + 0.5 x / root
-    lambda x, b: _half_sum(x, b) / _root(x, b),
+def _finite(x: Tracer) -> tuple[Tracer, Tracer]:
+    """Where a number is infinite, and it, 0 there."""
+    endless = compare("eq", absolute(x), full_like_tracer(x, math.inf))
+    return endless, select(endless, full_like_tracer(x, 0), x)
+
+
+def _ramp_value(x: Tracer, b: Tracer) -> Tracer:
+    """`0.5 + 0.5 x / root`."""
+    endless, z = _finite(x)
+    end = select(_positive(x), full_like_tracer(x, 1), full_like_tracer(x, 0))
+    return select(endless, end, _half_sum(z, b) / _root(z, b))
+
+
+_ramp = with_slopes(
+    _ramp_value,
     lambda y, x, b: 0.5 * b / (x * x + b) / _root(x, b),
-    lambda y, x, b: -0.25 * x / (x * x + b) / _root(x, b),
+    lambda y, x, b: -0.25 * _finite(x)[1] / (x * x + b) / _root(x, b),
 )
 _squareplus = with_slopes(_half_sum, lambda y, x, b: _ramp(x, b), lambda y, x, b: 0.25 / _root(x, b))
 

@@ -157,6 +157,10 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     (x, y), _, weak = prepare(np.hypot, (x1, x2))
     x, y = build("mul", x, sign_factor(x)), build("mul", y, sign_factor(y))
     zero, one, inf = full_like_tracer(x, 0), full_like_tracer(x, 1), full_like_tracer(x, math.inf)
+    endless = compare("eq", x, inf)
+    infinite = build("or", endless, compare("eq", y, inf))
+    end = select(endless, x, y)  # has the slopes there
+    x, y = select(infinite, one, x), select(infinite, one, y)
     ordered = build("or", compare("ge", x, y), compare("ne", x, x))
     high, low = select(ordered, x, y), select(ordered, y, x)
     origin = compare("eq", high, zero)
@@ -164,8 +168,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     length = build("mul", high, build("sqrt", build("add", one, build("mul", ratio, ratio))), weak=weak)
     # + 0, since the operands may be -0
     length = select(origin, build("add", build("mul", full_like_tracer(x, 0.5), build("add", x, y)), zero), length)
-    infinite = build("or", compare("eq", x, inf), compare("eq", y, inf))
-    return select(infinite, inf, length)
+    return select(infinite, end, length)
 
 
 # of sin(pi * x) / (pi * x) in (pi * x)**2, enough for 1

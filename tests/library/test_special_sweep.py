@@ -41,8 +41,8 @@ def test_errors_that_the_argument_does_not_explain(name: str) -> None:
 
 
 SWEPT = """
-    arccosh boxcox cbrt dawsn entr erf erfcx erfi exp1 expi exprel gelu i0 i1 log log_ndtr loggamma power rel_entr rgamma rsqrt
-    sqrt tanh
+    arccosh arctan2 boxcox cbrt dawsn entr erf erfcx erfi exp1 expi exprel gelu hypot i0 i1 log log_ndtr logaddexp2 loggamma
+    mish power rel_entr rgamma rsqrt sqrt squareplus tanh
 """.split()
 """Functions whose derivatives agree with the limits of `tests/sweep_slopes.py` at all of its points."""
 
