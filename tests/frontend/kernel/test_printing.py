@@ -170,3 +170,10 @@ def test_mistakes(function: Any, message: str) -> None:
     with pytest.raises(KernelError, match=message) as error:
         build_kernel(function)
     assert "test_printing.py:" in str(error.value)
+
+
+def test_a_text_from_outside_belongs_to_the_kernel() -> None:
+    text = 'def k(x: lm.f64["N"]):\n    for i in range(N):\n        print(TITLE, f"{TITLE!r}", x[i])\n'
+    for title in ("one", "two"):
+        k = lm.kernel_from_source(text, names={"TITLE": title})
+        assert printed(k, np.ones(1)) == f"{title} '{title}' 1.0\n"
