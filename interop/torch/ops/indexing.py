@@ -85,6 +85,8 @@ def gather(call: Call, x: Any, dim: int, indices: Any, *, sparse_grad: bool = Fa
         return x if not indices.ndim else lnp.broadcast_to(x, indices.shape)
     if not indices.ndim:
         return x[indices]
+    if indices.ndim != x.ndim:  # which torch allows where there are no elements
+        return lnp.zeros(indices.shape, x.dtype)
     axis = axis_of(dim, x.ndim)
     if all(n is m or n == m for d, (n, m) in enumerate(zip(x.shape, indices.shape, strict=True)) if d != axis):
         return lnp.take_along_axis(x, indices, axis)
