@@ -194,6 +194,7 @@ def test_reduce_precision(bits: tuple[int, int]) -> None:
     want = np.asarray(jax.lax.reduce_precision(x, *bits))
     for run in (lm.lax.reduce_precision, lm.jit(lm.lax.reduce_precision, static_argnums=(1, 2))):
         np.testing.assert_array_equal(np.asarray(run(x, *bits)).view(np.int32)[~np.isnan(x)], want.view(np.int32)[~np.isnan(x)])
+    np.testing.assert_array_equal(lm.grad(lambda v: (2 * lm.lax.reduce_precision(v, *bits)).sum())(x), 2)
     with pytest.raises(lm.ShapeError, match="exponent_bits >= 1"):
         lm.lax.reduce_precision(x, 0, 3)
 

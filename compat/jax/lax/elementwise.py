@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ....api import array_function, broadcast_tracer, build, lift, lift_as, token
+from ....api import Tracer, array_function, broadcast_tracer, build, full_like_tracer, lift, lift_as, token
 from ....api.dtypes import canonical, result_type
 from ....api.errors import DTypeError, ShapeError
+from ....api.functions import with_slopes
 from ....library.nn import namespace as nn
 from ....library.numpy import bits as lnp_bits
 from ....library.numpy import namespace as lnp
@@ -190,6 +191,8 @@ def shift_right_logical(x: Any, y: Any) -> Any:
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """`operand` rounded to floats of fewer bits, to nearest even: infinite where too large, a zero where too small.
 
+    Its slope is 1, as that of conversions.
+
     Raises:
         DTypeError: `operand` is not float.
         ShapeError: fewer than one bit of exponent, or a negative number of bits.
@@ -200,6 +203,10 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     exponent, mantissa = static_int(exponent_bits, "exponent_bits"), static_int(mantissa_bits, "mantissa_bits")
     if exponent < 1 or mantissa < 0:
         raise ShapeError(f"reduce_precision needs exponent_bits >= 1 and mantissa_bits >= 0, got {exponent}, {mantissa}")
+    return with_slopes(lambda x: _rounded(x, exponent, mantissa), lambda y, x: full_like_tracer(x, 1))(x)
+
+
+def _rounded(x: Tracer, exponent: int, mantissa: int) -> Tracer:
     facts, integer = np.finfo(x.dtype), np.dtype(f"i{x.dtype.itemsize}")
     bits = lnp_bits.bitcast(x, integer)
     if (drop := facts.nmant - mantissa) > 0:
@@ -211,7 +218,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
         most = (2.0 - 2.0**-mantissa) * 2.0 ** (2 ** (exponent - 1) - 1)
         size, sign = lnp.absolute(rounded), lnp.copysign(lnp.ones_like(x), x)
         rounded = lnp.where(size < least, sign * 0.0, lnp.where(size > most, sign * np.inf, rounded))
-    return lnp.where(lnp.isfinite(x), rounded, x)
+    return lift(lnp.where(lnp.isfinite(x), rounded, x))
 
 
 def dtype(x: Any) -> np.dtype[Any]:
