@@ -98,7 +98,7 @@ def _carries_tangents(op: WhileOp, linearizer: Linearizer) -> bool:
     n, moved = len(op.consts), [linearizer.tangent(v) is not None for v in (*op.consts, *op.inits)]
     if any(moved[n:]):
         return True
-    moving = {argument for argument, moves in zip(body.body.block.args, moved, strict=True) if moves}
+    moving: set[SSAValue] = {argument for argument, moves in zip(body.body.block.args, moved, strict=True) if moves}
     for inner in body.body.block.ops:
         if not moving.isdisjoint(inner.operands) and not (isinstance(inner, GraphOp) and isinstance(inner.derivative, Zero)):
             moving.update(r for r in inner.results if has_tangent(r.type))
