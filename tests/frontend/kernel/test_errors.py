@@ -175,7 +175,7 @@ EXPRESSIONS = {
     "Python function": ("x[0] = endless(1)  # the line of the function called", "'endless' calls itself"),
     "NumPy function": ("x[0] = np.cumsum(s)  #!", "'np.cumsum' is no function that kernels can call"),
     "NumPy array": ("t = np.zeros(3, str)  #!", "the element type is one of"),
-    "print": ("print(x[0])  #!", "'print' is no function"),
+    "input": ("input(x[0])  #!", "'input' is no function"),
     "method": ("x[0] = x.std()  #!", "arrays have no methods"),
     "call of a number": ("x[0] = s(1)  #!", "unknown function 's'"),
     "function as a value": ("x[0] = math.sin  #!", "only numbers, and arrays and tuples of numbers"),
