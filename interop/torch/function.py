@@ -40,7 +40,10 @@ class TorchFunction:
         self.buffers = {n: np.array(as_numpy(held[n])) for n in self._buffers_of.values()}
         placeholders = [n for n in program.graph.nodes if n.op == "placeholder"]
         self._placeholders = [n.name for n in placeholders]
-        user = [n for n in placeholders if n.name not in self._parameters_of and n.name not in self._buffers_of]
+        self._tokens = {spec.arg.name for spec in signature.input_specs if spec.kind.name == "TOKEN"}
+        """Inputs that order checks of the exporter, which are not run."""
+        others = {*self._parameters_of, *self._buffers_of, *self._tokens}
+        user = [n for n in placeholders if n.name not in others]
         self.inputs = [n.name for n in user]
         self._specs = [n.meta.get("val") for n in user]
         self._structure, self._results_structure = program.call_spec.in_spec, program.call_spec.out_spec
@@ -143,7 +146,7 @@ class TorchFunction:
         for name in self._placeholders:
             of = self._parameters_of.get(name) or self._buffers_of.get(name)
             if of is None:
-                given.append(values[name])
+                given.append(None if name in self._tokens else values[name])
             else:
                 given.append(state[of] if of in state else self.parameters.get(of, self.buffers.get(of)))
         return run_graph(self.program.graph_module, given)

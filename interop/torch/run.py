@@ -148,6 +148,7 @@ def node_function(node: Node) -> Callable[..., Any]:
     Raises:
         UnsupportedOp: nothing does.
     """
+    load_ops()
     target = node.target
     if hasattr(target, "_schema"):  # an overload of an op
         name, overload = target._schema.name.split("::")[1], target._overloadname
@@ -162,6 +163,11 @@ def node_function(node: Node) -> Callable[..., Any]:
         name in _OF_SIZES or hasattr(operator, name)
     ):
         return _OF_SIZES.get(name) or target
+    if name == "with_effects":  # an op in the order that a token says
+        effect = node.args[1]
+        if getattr(effect, "__name__", "").partition(".")[0] not in _IGNORED:
+            raise UnsupportedOp(f"op {target_name(effect)} is not supported")
+        return lambda token, *args, **kwargs: (token, None)
     handler = HANDLERS.get(f"higher_order.{name}")
     if handler is None:
         raise UnsupportedOp(f"{target_name(target)} is not supported")

@@ -431,6 +431,12 @@ def programs() -> list[Subject]:
     return found
 
 
+@lm.kernel
+def bordered(x: lm.f32["N", "M"], y: lm.f32["N", "M"]):
+    for i, j in lm.grid(y.shape):
+        y[i, j] = lm.pad_read(x, i - 1, j, mode="reflect") + 0.5 * x[i, j] + lm.pad_read(x, i, j + 1, mode="edge")
+
+
 def kernels() -> list[Subject]:
     """Kernels written by hand: the examples and those of the benchmarks."""
     rng = np.random.default_rng(8)
@@ -440,6 +446,7 @@ def kernels() -> list[Subject]:
         module = importlib.import_module(name)
         if name not in ("show", "matmul"):
             found.append(kernel_subject(name, getattr(module, name), module.arguments(SIZES.get(name, 20))))
+    found.append(kernel_subject("bordered", bordered, [f32((20, 30)), np.zeros((20, 30), np.float32)]))
     rows = rng.integers(0, 300, (9, 5))
     given: dict[str, list[Any]] = {
         "double": [f32(70)],

@@ -853,7 +853,7 @@ class _Steps:
         if self.rng.random() < 0.6:  # an innermost one
             inner = [n for n, op in self.loops.items() if not any(isinstance(x, ForOp) and x is not op for x in op.walk())]
             name = self.rng.choice(inner or [name])
-        ordered = self.loops[name].kind.data == "reduce" and self.rng.random() < 0.5
+        ordered = name in self.loops and self.loops[name].kind.data == "reduce" and self.rng.random() < 0.5
         return {"loop": name, "lanes": lanes, "tail": self.rng.choice(("masked", "scalar", "predicated")), "ordered": ordered}
 
     def stage(self) -> dict[str, Any]:

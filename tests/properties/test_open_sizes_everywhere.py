@@ -89,8 +89,8 @@ VALUES: Table = {
             "abs acos acosh asin asinh atan atanh cbrt ceil conj cos cosh exp exp2 expm1 floor imag is_finite log "
             "log1p neg optimization_barrier real reciprocal round rsqrt sign sin sinh sqrt square tan tanh"
         ),
-        "x y": "add atan2 div eq ge gt le lt max min mul ne nextafter rem select_n shift_right_logical sub",
-        "i j": "bitwise_and bitwise_or bitwise_xor mulhi shift_left shift_right_arithmetic",
+        "x y": "add atan2 div eq ge gt le lt max min mul ne nextafter rem select_n sub",
+        "i j": "bitwise_and bitwise_or bitwise_xor mulhi shift_left shift_right_arithmetic shift_right_logical",
         "i": "bitwise_not clz population_count",
         "x 2": "broadcast broadcast_to_rank collapse dynamic_index_in_dim index_in_dim integer_pow tile",
         "b x y": "clamp select",

@@ -115,10 +115,10 @@ def test_nothing_is_copied_at_the_border() -> None:
 
 def test_an_op_that_is_refused_runs_in_torch() -> None:
     x = torch.randn(3, 3)
-    compiled = torch.compile(lambda x: torch.linalg.qr(x)[1] * 2, backend=lamina)
-    with pytest.warns(LaminaFallback, match=r"linalg_qr .*: op aten.linalg_qr.default is not supported"):
+    compiled = torch.compile(lambda x: torch.linalg.ldl_factor(x @ x.mT)[0] * 2, backend=lamina)
+    with pytest.warns(LaminaFallback, match=r"linalg_ldl_factor_ex .*: op aten.linalg_ldl_factor_ex.default is not supported"):
         got = compiled(x)
-    compare([got], [torch.linalg.qr(x)[1] * 2])
+    compare([got], [torch.linalg.ldl_factor(x @ x.mT)[0] * 2])
 
 
 def test_numbers_that_are_no_sizes() -> None:

@@ -91,6 +91,20 @@ def test_matrices(name: str, dtype: str) -> None:
         compare(CASES[name], drawn(2, 4, 4, dtype=getattr(torch, dtype)))
 
 
+class Solver(torch.nn.Module):
+    def forward(self, x: Any, b: Any) -> Any:
+        return torch.linalg.solve(x, b), torch.linalg.inv(x), torch.linalg.cholesky(definite(x))
+
+
+def test_exported_checks_are_not_run() -> None:
+    """The exporter orders them by tokens, which are inputs and results of its graph."""
+    x, b = drawn(3, 3), drawn(3, 2)
+    batch = torch.export.Dim("columns", min=1, max=9)
+    for f in (lm.from_torch(Solver(), x, b), lm.from_torch(Solver(), x, b, dynamic_shapes={"x": None, "b": {1: batch}})):
+        for got, wanted in zip(f(x.numpy(), b.numpy()), Solver()(x, b), strict=True):
+            np.testing.assert_allclose(got, wanted.numpy(), 1e-9, 1e-9)
+
+
 def test_singular_matrices_have_a_number_for_it() -> None:
     singular = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64)
     compare(lambda x: (torch.linalg.lu_factor_ex(x).info, torch.linalg.inv_ex(x + 1).info), singular)
